@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** The table of Filecoin's circuits, and what can be done with any of them.
+ *
+ *  A circuit is named KIND-SIZE, for example "porep-32gib". One synthesis function per kind runs over the sink of r1cs/cs.h, so
+ *  that counting, digest, witness and checking run the same code. Gadget names of the fixtures ("sha256-32") are circuits, too. */
+#ifndef CUZK_CIRCUITS_CIRCUIT_H
+#define CUZK_CIRCUITS_CIRCUIT_H
+#include "base/pool.h"
+#include "base/progress.h"
+#include "cuzk/status.h"
+#include "r1cs/r1cs.h"
+
+enum cuzk_kind { CUZK_KIND_POREP, CUZK_KIND_WINNING, CUZK_KIND_WINDOW, CUZK_KIND_UPDATE, CUZK_KIND_GADGET };
+
+struct cuzk_circuit {
+  enum cuzk_kind kind;
+  char name[40];
+  uint64_t sector_bytes; /* 0 for gadgets */
+  uint64_t nodes;
+  unsigned base_arity, sub_arity, top_arity; /* tree C / R; 0 where absent */
+  unsigned base_steps, sub_steps, top_steps; /* path lengths of tree C / R */
+  unsigned layers;                           /* PoRep */
+  unsigned challenges;                       /* a partition's (PoRep, update), a sector's (PoSt) */
+  unsigned sectors;                          /* PoSt: sectors of a partition */
+  unsigned partitions;                       /* interactive PoRep; update */
+  bool published;                            /* a registered size with published parameters */
+  unsigned n_inputs;                         /* ONE included */
+  const void *gadget;                        /* gadgets: private to circuits/gadget_circuits.c */
+};
+
+/** Finds a circuit or gadget by name; NULL if there is none. */
+const struct cuzk_circuit *cuzk_circuit_find(const char *name);
+/** Finds the circuit of a kind and sector size; NULL if there is none. */
+const struct cuzk_circuit *cuzk_circuit_of(enum cuzk_kind kind, uint64_t sector_bytes);
+/** All circuits (gadgets after the others), for listings; NULL at i = count. */
+const struct cuzk_circuit *cuzk_circuit_at(size_t i);
+/** The string that names the parameter file without version and extension ("stacked-proof-of-replication-...-<hex>");
+ *  at most 200 bytes with its end; "" for gadgets. */
+void cuzk_circuit_parameter_id(char out[200], const struct cuzk_circuit *c);
+
+/** The blank circuit as a system that can be walked (setup, shapes, digests). Lives as long as c. */
+struct cuzk_system cuzk_circuit_system(const struct cuzk_circuit *c);
+
+/** Values of all variables for a witness of the circuit's kind (struct cuzk_porep_partition ...; NULL for gadgets, whose
+ *  values are part of their definition). a, b, c: if not NULL, arrays of at least n_rows elements that get <A_i, z> and so on.
+ *  check: also test every row; *bad_row is the first row that does not hold (UINT64_MAX: none) and region its gadget path.
+ *  Errors: E_NOMEM, E_CANCELLED, E_ARG (witness of the wrong shape). */
+enum cuzk_status cuzk_circuit_assign(const struct cuzk_circuit *c, const void *witness, struct cuzk_assignment *out,
+                                     cuzk_fr *abc[3], bool check, uint64_t *bad_row, char region[512],
+                                     const struct cuzk_progress *progress, struct cuzk_detail *d);
+
+/** Digest record as fixtures/README.md defines it. block_digests: n_blocks * 32 bytes, cuzk_free. */
+struct cuzk_circuit_digest {
+  struct cuzk_shape shape;
+  uint8_t digest[32];
+  uint8_t *block_digests;
+  size_t n_blocks;
+};
+#define CUZK_DIGEST_BLOCK_ROWS 65536u
+/** Walks the blank circuit, blocks hashed on the pool as they come; bounded memory. Errors: E_NOMEM, E_CANCELLED. */
+enum cuzk_status cuzk_circuit_digest(struct cuzk_circuit_digest *out, const struct cuzk_circuit *c, struct cuzk_pool *pool,
+                                     const struct cuzk_progress *progress, struct cuzk_detail *d);
+void cuzk_circuit_digest_clear(struct cuzk_circuit_digest *x);
+
+/** Gadget paths that touch rows first .. first + n - 1 (or private variables, by_aux), outermost first, joined by ", " and cut
+ *  with "..." to fit: to name the place of a mismatch. */
+enum cuzk_status cuzk_circuit_regions(const struct cuzk_circuit *c, bool by_aux, uint64_t first, uint64_t n,
+                                      char *out, size_t out_bytes, struct cuzk_detail *d);
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "ff/fp.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+
+const uint64_t cuzk_fp_modulus[6] = {0xb9feffffffffaaabu, 0x1eabfffeb153ffffu, 0x6730d2a0f6b0f624u, 0x64774b84f38512bfu, 0x4b1ba7b6434bacd7u, 0x1a0111ea397fe69au};
+const cuzk_fp cuzk_fp_zero = {{0}};
+const cuzk_fp cuzk_fp_one = {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u, 0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}};
+static const cuzk_fp r_squared = {{0xf4df1f341c341746u, 0x0a76e6a609d104f1u, 0x8de5476c4c95b6d5u, 0x67eb88a9939d83c0u, 0x9a793e85b519952du, 0x11988fe592cae3aau}};
+static const uint64_t modulus_minus_2[6] = {0xb9feffffffffaaa9u, 0x1eabfffeb153ffffu, 0x6730d2a0f6b0f624u, 0x64774b84f38512bfu, 0x4b1ba7b6434bacd7u, 0x1a0111ea397fe69au};
+static const uint64_t sqrt_exponent[6] = {0xee7fbfffffffeaabu, 0x07aaffffac54ffffu, 0xd9cc34a83dac3d89u, 0xd91dd2e13ce144afu, 0x92c6e9ed90d2eb35u, 0x0680447a8e5ff9a6u}; /* (p + 1) / 4 */
+static const uint64_t half_modulus[6] = {0xdcff7fffffffd555u, 0x0f55ffff58a9ffffu, 0xb39869507b587b12u, 0xb23ba5c279c2895fu, 0x258dd3db21a5d66bu, 0x0d0088f51cbff34du};  /* (p - 1) / 2 */
+
+#define MONT_N 6
+#define MONT_FN(x) ref_##x
+#define MONT_MODULUS cuzk_fp_modulus
+#define MONT_INV 0x89f3fffcfffcfffdu
+#include "ff/mont_tmpl.h"
+
+void cuzk_fp_add(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) { ref_add(r->l, a->l, b->l); }
+void cuzk_fp_sub(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) { ref_sub(r->l, a->l, b->l); }
+void cuzk_fp_neg(cuzk_fp *r, const cuzk_fp *a) { ref_sub(r->l, cuzk_fp_zero.l, a->l); }
+void cuzk_fp_dbl(cuzk_fp *r, const cuzk_fp *a) { ref_add(r->l, a->l, a->l); }
+void cuzk_fp_mul(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) { ref_mul(r->l, a->l, b->l); }
+void cuzk_fp_sqr(cuzk_fp *r, const cuzk_fp *a) { ref_mul(r->l, a->l, a->l); }
+
+void cuzk_fp_pow_var(cuzk_fp *r, const cuzk_fp *a, const uint64_t *e, size_t n_limbs) {
+  cuzk_fp acc = cuzk_fp_one, base = *a;
+  for (size_t i = n_limbs * 64; i-- > 0;) {
+    cuzk_fp_sqr(&acc, &acc);
+    if ((e[i / 64] >> (i % 64)) & 1) cuzk_fp_mul(&acc, &acc, &base);
+  }
+  *r = acc;
+}
+
+void cuzk_fp_inv_var(cuzk_fp *r, const cuzk_fp *a) { cuzk_fp_pow_var(r, a, modulus_minus_2, 6); }
+
+void cuzk_fp_inv_batch(cuzk_fp *a, cuzk_fp *scratch, size_t n) {
+  cuzk_fp acc = cuzk_fp_one;
+  for (size_t i = 0; i < n; i++) {
+    scratch[i] = acc;
+    if (!cuzk_fp_is_zero(&a[i])) cuzk_fp_mul(&acc, &acc, &a[i]);
+  }
+  cuzk_fp_inv_var(&acc, &acc);
+  for (size_t i = n; i-- > 0;) {
+    if (cuzk_fp_is_zero(&a[i])) continue;
+    cuzk_fp inv;
+    cuzk_fp_mul(&inv, &acc, &scratch[i]);
+    cuzk_fp_mul(&acc, &acc, &a[i]);
+    a[i] = inv;
+  }
+}
+
+void cuzk_fp_to_canon(uint64_t out[6], const cuzk_fp *a) {
+  static const uint64_t one[6] = {1};
+  ref_mul(out, a->l, one);
+}
+
+bool cuzk_fp_from_canon(cuzk_fp *r, const uint64_t a[6]) {
+  if (!ref_below_modulus(a)) return false;
+  ref_mul(r->l, a, r_squared.l);
+  return true;
+}
+
+void cuzk_fp_from_u64(cuzk_fp *r, uint64_t v) {
+  const uint64_t a[6] = {v};
+  ref_mul(r->l, a, r_squared.l);
+}
+
+bool cuzk_fp_sqrt_var(cuzk_fp *r, const cuzk_fp *a) {
+  cuzk_fp s, t;
+  cuzk_fp_pow_var(&s, a, sqrt_exponent, 6);
+  cuzk_fp_sqr(&t, &s);
+  if (!cuzk_fp_eq(&t, a)) return false;
+  *r = s;
+  return true;
+}
+
+bool cuzk_fp_is_larger(const cuzk_fp *a) {
+  uint64_t c[6];
+  cuzk_fp_to_canon(c, a);
+  for (int i = 5; i >= 0; i--)
+    if (c[i] != half_modulus[i]) return c[i] > half_modulus[i];
+  return false;
+}
+
+void cuzk_fp_to_be(uint8_t out[48], const cuzk_fp *a) {
+  uint64_t c[6];
+  cuzk_fp_to_canon(c, a);
+  for (int i = 0; i < 6; i++) cuzk_store_be64(out + 8 * i, c[5 - i]);
+}
+
+bool cuzk_fp_from_be(cuzk_fp *r, const uint8_t in[48]) {
+  uint64_t c[6];
+  for (int i = 0; i < 6; i++) c[5 - i] = cuzk_load_be64(in + 8 * i);
+  return cuzk_fp_from_canon(r, c);
+}

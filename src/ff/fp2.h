@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** Fp2 = Fp[u]/(u^2 + 1). Arguments may overlap in any way. */
+#ifndef CUZK_FF_FP2_H
+#define CUZK_FF_FP2_H
+#include "ff/fp.h"
+
+typedef struct {
+  cuzk_fp c0, c1; /* c0 + c1 u */
+} cuzk_fp2;
+
+extern const cuzk_fp2 cuzk_fp2_zero, cuzk_fp2_one;
+
+void cuzk_fp2_add(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b);
+void cuzk_fp2_sub(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b);
+void cuzk_fp2_neg(cuzk_fp2 *r, const cuzk_fp2 *a);
+void cuzk_fp2_dbl(cuzk_fp2 *r, const cuzk_fp2 *a);
+void cuzk_fp2_mul(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b);
+void cuzk_fp2_sqr(cuzk_fp2 *r, const cuzk_fp2 *a);
+void cuzk_fp2_mul_fp(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp *b);
+/** *r = a (1 + u), the non-residue xi of the tower. */
+void cuzk_fp2_mul_xi(cuzk_fp2 *r, const cuzk_fp2 *a);
+void cuzk_fp2_conj(cuzk_fp2 *r, const cuzk_fp2 *a);
+void cuzk_fp2_inv_var(cuzk_fp2 *r, const cuzk_fp2 *a);
+void cuzk_fp2_inv_batch(cuzk_fp2 *a, cuzk_fp2 *scratch, size_t n);
+bool cuzk_fp2_sqrt_var(cuzk_fp2 *r, const cuzk_fp2 *a);
+/** Judged by c1 unless it is zero, then by c0. */
+bool cuzk_fp2_is_larger(const cuzk_fp2 *a);
+static inline bool cuzk_fp2_is_zero(const cuzk_fp2 *a) { return cuzk_fp_is_zero(&a->c0) && cuzk_fp_is_zero(&a->c1); }
+static inline bool cuzk_fp2_eq(const cuzk_fp2 *a, const cuzk_fp2 *b) {
+  return cuzk_fp_eq(&a->c0, &b->c0) && cuzk_fp_eq(&a->c1, &b->c1);
+}
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "ff/fr.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/random.h"
+
+const uint64_t cuzk_fr_modulus[4] = {0xffffffff00000001u, 0x53bda402fffe5bfeu, 0x3339d80809a1d805u, 0x73eda753299d7d48u};
+const cuzk_fr cuzk_fr_zero = {{0}};
+const cuzk_fr cuzk_fr_one = {{0x00000001fffffffeu, 0x5884b7fa00034802u, 0x998c4fefecbc4ff5u, 0x1824b159acc5056fu}};
+const cuzk_fr cuzk_fr_generator = {{0x0000000efffffff1u, 0x17e363d300189c0fu, 0xff9c57876f8457b0u, 0x351332208fc5a8c4u}};
+const cuzk_fr cuzk_fr_root_2_32 = {{0xb9b58d8c5f0e466au, 0x5b1b4c801819d7ecu, 0x0af53ae352a31e64u, 0x5bf3adda19e9b27bu}};
+static const cuzk_fr r_squared = {{0xc999e990f3f29c6du, 0x2b6cedcb87925c23u, 0x05d314967254398fu, 0x0748d9d99f59ff11u}};
+static const cuzk_fr r_cubed = {{0xc62c1807439b73afu, 0x1b3e0d188cf06990u, 0x73d13c71c7b5f418u, 0x6e2a5bb9c8db33e9u}};
+static const uint64_t modulus_minus_2[4] = {0xfffffffeffffffffu, 0x53bda402fffe5bfeu, 0x3339d80809a1d805u, 0x73eda753299d7d48u};
+
+#define MONT_N 4
+#define MONT_FN(x) ref_##x
+#define MONT_MODULUS cuzk_fr_modulus
+#define MONT_INV 0xfffffffeffffffffu
+#include "ff/mont_tmpl.h"
+
+void cuzk_fr_add(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) { ref_add(r->l, a->l, b->l); }
+void cuzk_fr_sub(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) { ref_sub(r->l, a->l, b->l); }
+void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a) { ref_sub(r->l, cuzk_fr_zero.l, a->l); }
+void cuzk_fr_dbl(cuzk_fr *r, const cuzk_fr *a) { ref_add(r->l, a->l, a->l); }
+void cuzk_fr_mul(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) { ref_mul(r->l, a->l, b->l); }
+void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a) { ref_mul(r->l, a->l, a->l); }
+
+void cuzk_fr_pow_var(cuzk_fr *r, const cuzk_fr *a, const uint64_t *e, size_t n_limbs) {
+  cuzk_fr acc = cuzk_fr_one, base = *a;
+  for (size_t i = n_limbs * 64; i-- > 0;) {
+    cuzk_fr_sqr(&acc, &acc);
+    if ((e[i / 64] >> (i % 64)) & 1) cuzk_fr_mul(&acc, &acc, &base);
+  }
+  *r = acc;
+}
+
+void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_pow_var(r, a, modulus_minus_2, 4); }
+
+void cuzk_fr_inv_batch(cuzk_fr *a, cuzk_fr *scratch, size_t n) {
+  cuzk_fr acc = cuzk_fr_one;
+  for (size_t i = 0; i < n; i++) {
+    scratch[i] = acc;
+    if (!cuzk_fr_is_zero(&a[i])) cuzk_fr_mul(&acc, &acc, &a[i]);
+  }
+  cuzk_fr_inv_var(&acc, &acc);
+  for (size_t i = n; i-- > 0;) {
+    if (cuzk_fr_is_zero(&a[i])) continue;
+    cuzk_fr inv;
+    cuzk_fr_mul(&inv, &acc, &scratch[i]);
+    cuzk_fr_mul(&acc, &acc, &a[i]);
+    a[i] = inv;
+  }
+}
+
+void cuzk_fr_to_canon(uint64_t out[4], const cuzk_fr *a) {
+  static const uint64_t one[4] = {1};
+  ref_mul(out, a->l, one);
+}
+
+bool cuzk_fr_from_canon(cuzk_fr *r, const uint64_t a[4]) {
+  if (!ref_below_modulus(a)) return false;
+  ref_mul(r->l, a, r_squared.l);
+  return true;
+}
+
+void cuzk_fr_from_u64(cuzk_fr *r, uint64_t v) {
+  const uint64_t a[4] = {v};
+  ref_mul(r->l, a, r_squared.l);
+}
+
+void cuzk_fr_to_le(uint8_t out[32], const cuzk_fr *a) {
+  uint64_t c[4];
+  cuzk_fr_to_canon(c, a);
+  memcpy(out, c, 32);
+}
+
+bool cuzk_fr_from_le(cuzk_fr *r, const uint8_t in[32]) {
+  uint64_t c[4];
+  memcpy(c, in, 32);
+  return cuzk_fr_from_canon(r, c);
+}
+
+void cuzk_fr_from_le64_reduce(cuzk_fr *r, const uint8_t in[64]) {
+  uint64_t lo[4], hi[4];
+  memcpy(lo, in, 32);
+  memcpy(hi, in + 32, 32);
+  /* lo and hi may exceed the modulus: the product accepts any 256-bit left operand with a reduced right one. */
+  cuzk_fr x, y;
+  ref_mul(x.l, lo, r_squared.l);
+  ref_mul(y.l, hi, r_cubed.l);
+  ref_add(r->l, x.l, y.l);
+}
+
+enum cuzk_status cuzk_fr_random(cuzk_fr *r) {
+  uint8_t b[64];
+  enum cuzk_status st = cuzk_random_bytes(b, sizeof b);
+  if (st == CUZK_OK) cuzk_fr_from_le64_reduce(r, b);
+  return st;
+}

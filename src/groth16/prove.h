@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** Groth16 prover and verifier, bellperson's equations (formats specification 3.4 to 3.7). */
+#ifndef CUZK_GROTH16_PROVE_H
+#define CUZK_GROTH16_PROVE_H
+#include "groth16/params.h"
+#include "groth16/proof.h"
+#include "r1cs/r1cs.h"
+
+/** Wall time of each part of a proof, seconds. */
+struct cuzk_prove_times {
+  double h_poly, msm_h, msm_l, msm_a, msm_b_g1, msm_b_g2, finish, verify;
+};
+
+/** Makes one proof. abc hold the row values (n_rows each, arrays of at least 2^log2_domain elements with the rest zero except
+ *  that the prover writes the extra input rows itself); they are overwritten. r, s: blinding values. The proof is verified against
+ *  params->vk and the assignment's inputs before it is handed out. times may be NULL.
+ *  Errors: E_MISMATCH (params for another circuit), E_UNSAT (top coefficient of H not zero, or the finished proof does not
+ *  verify), E_INFINITY (delta is the identity), E_FORMAT / E_NOT_CURVE (a bad point met in the file), E_NOMEM, E_CANCELLED. */
+enum cuzk_status cuzk_groth16_prove(struct cuzk_proof *out, const struct cuzk_params *params, const struct cuzk_shape *shape,
+                                    const struct cuzk_assignment *z, cuzk_fr *abc[3], const cuzk_fr *r, const cuzk_fr *s,
+                                    struct cuzk_pool *pool, const struct cuzk_progress *progress,
+                                    struct cuzk_prove_times *times, struct cuzk_detail *d);
+
+/** A verifying key with e(alpha, beta) and other fixed parts computed once. */
+struct cuzk_pvk;
+/** Copies what it needs of vk. Errors: E_NOMEM. */
+enum cuzk_status cuzk_pvk_create(struct cuzk_pvk **out, const struct cuzk_vk *vk);
+void cuzk_pvk_destroy(struct cuzk_pvk **p);
+/** *ok = does the proof hold for public inputs u[n] (ONE not included)? Errors: E_MISMATCH if n + 1 is not the length of ic. */
+enum cuzk_status cuzk_groth16_verify(bool *ok, const struct cuzk_pvk *pvk, const struct cuzk_proof *p, const cuzk_fr *u,
+                                     size_t n, struct cuzk_detail *d);
+/** The same for k proofs at once with random 128-bit weights; u holds k rows of n inputs. k = 0 gives true. A false answer
+ *  does not say which proof is bad. Errors: as above, E_NOMEM, E_IO (no randomness). */
+enum cuzk_status cuzk_groth16_verify_batch(bool *ok, const struct cuzk_pvk *pvk, const struct cuzk_proof *p, size_t k,
+                                           const cuzk_fr *u, size_t n, struct cuzk_pool *pool, struct cuzk_detail *d);
+#endif
