@@ -28,7 +28,7 @@ static inline bool cuzk_g1_is_identity(const cuzk_g1 *p) { return cuzk_fp_is_zer
 
 void cuzk_g1_from_affine(cuzk_g1 *r, const cuzk_g1_affine *p);
 void cuzk_g1_to_affine(cuzk_g1_affine *r, const cuzk_g1 *p);
-/** Normalises n points with one inversion. Errors: E_NOMEM. */
+/** Normalises n points with one inversion. r and p must not overlap. Takes no memory and always gives CUZK_OK. */
 enum cuzk_status cuzk_g1_to_affine_batch(cuzk_g1_affine *r, const cuzk_g1 *p, size_t n);
 void cuzk_g1_add(cuzk_g1 *r, const cuzk_g1 *p, const cuzk_g1 *q);
 void cuzk_g1_add_affine(cuzk_g1 *r, const cuzk_g1 *p, const cuzk_g1_affine *q);
@@ -56,7 +56,10 @@ void cuzk_g1_encode(uint8_t out[96], const cuzk_g1_affine *p);
 void cuzk_g1_compress(uint8_t out[48], const cuzk_g1_affine *p);
 /** Strict decoding: flags, padding of infinity, coordinates below p, curve equation. Not the subgroup. Infinity decodes to
  *  the identity with CUZK_OK: callers that forbid it test for it.
- *  Errors: E_FORMAT (flags, padding, coordinate not below p), E_NOT_CURVE. *r untouched on error. */
+ *  Errors: E_FORMAT (flags, padding, coordinate not below p), E_NOT_CURVE, E_NOT_GROUP (x = 0: points of order 3,
+ *  which the reference refuses too). *r untouched on error. */
 enum cuzk_status cuzk_g1_decode(cuzk_g1_affine *r, const uint8_t in[96]);
 enum cuzk_status cuzk_g1_decompress(cuzk_g1_affine *r, const uint8_t in[48]);
+/** Decodes n consecutive uncompressed points. On error *bad is the index of the first bad one and r[*bad ..] is untouched. */
+enum cuzk_status cuzk_g1_decode_batch(cuzk_g1_affine *r, const uint8_t *in, size_t n, size_t *bad);
 #endif

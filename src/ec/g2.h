@@ -28,7 +28,7 @@ static inline bool cuzk_g2_is_identity(const cuzk_g2 *p) { return cuzk_fp2_is_ze
 
 void cuzk_g2_from_affine(cuzk_g2 *r, const cuzk_g2_affine *p);
 void cuzk_g2_to_affine(cuzk_g2_affine *r, const cuzk_g2 *p);
-/** Normalises n points with one inversion. Errors: E_NOMEM. */
+/** Normalises n points with one inversion. r and p must not overlap. Takes no memory and always gives CUZK_OK. */
 enum cuzk_status cuzk_g2_to_affine_batch(cuzk_g2_affine *r, const cuzk_g2 *p, size_t n);
 void cuzk_g2_add(cuzk_g2 *r, const cuzk_g2 *p, const cuzk_g2 *q);
 void cuzk_g2_add_affine(cuzk_g2 *r, const cuzk_g2 *p, const cuzk_g2_affine *q);
@@ -59,4 +59,6 @@ void cuzk_g2_compress(uint8_t out[96], const cuzk_g2_affine *p);
  *  Errors: E_FORMAT (flags, padding, coordinate not below p), E_NOT_CURVE. *r untouched on error. */
 enum cuzk_status cuzk_g2_decode(cuzk_g2_affine *r, const uint8_t in[192]);
 enum cuzk_status cuzk_g2_decompress(cuzk_g2_affine *r, const uint8_t in[96]);
+/** Decodes n consecutive uncompressed points. On error *bad is the index of the first bad one and r[*bad ..] is untouched. */
+enum cuzk_status cuzk_g2_decode_batch(cuzk_g2_affine *r, const uint8_t *in, size_t n, size_t *bad);
 #endif

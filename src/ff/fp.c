@@ -11,7 +11,7 @@ const cuzk_fp cuzk_fp_zero = {{0}};
 const cuzk_fp cuzk_fp_one = {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u, 0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}};
 static const cuzk_fp r_squared = {{0xf4df1f341c341746u, 0x0a76e6a609d104f1u, 0x8de5476c4c95b6d5u, 0x67eb88a9939d83c0u, 0x9a793e85b519952du, 0x11988fe592cae3aau}};
 static const uint64_t modulus_minus_2[6] = {0xb9feffffffffaaa9u, 0x1eabfffeb153ffffu, 0x6730d2a0f6b0f624u, 0x64774b84f38512bfu, 0x4b1ba7b6434bacd7u, 0x1a0111ea397fe69au};
-static const uint64_t sqrt_exponent[6] = {0xee7fbfffffffeaabu, 0x07aaffffac54ffffu, 0xd9cc34a83dac3d89u, 0xd91dd2e13ce144afu, 0x92c6e9ed90d2eb35u, 0x0680447a8e5ff9a6u}; /* (p + 1) / 4 */
+static const uint64_t sqrt_exponent[6] = {0xee7fbfffffffeaaau, 0x07aaffffac54ffffu, 0xd9cc34a83dac3d89u, 0xd91dd2e13ce144afu, 0x92c6e9ed90d2eb35u, 0x0680447a8e5ff9a6u}; /* (p - 3) / 4 */
 static const uint64_t half_modulus[6] = {0xdcff7fffffffd555u, 0x0f55ffff58a9ffffu, 0xb39869507b587b12u, 0xb23ba5c279c2895fu, 0x258dd3db21a5d66bu, 0x0d0088f51cbff34du};  /* (p - 1) / 2 */
 
 #define MONT_N 6
@@ -70,9 +70,12 @@ void cuzk_fp_from_u64(cuzk_fp *r, uint64_t v) {
   ref_mul(r->l, a, r_squared.l);
 }
 
+void cuzk_fp_pow_p_minus_3_over_4(cuzk_fp *r, const cuzk_fp *a) { cuzk_fp_pow_var(r, a, sqrt_exponent, 6); }
+
 bool cuzk_fp_sqrt_var(cuzk_fp *r, const cuzk_fp *a) {
   cuzk_fp s, t;
-  cuzk_fp_pow_var(&s, a, sqrt_exponent, 6);
+  cuzk_fp_pow_p_minus_3_over_4(&s, a);
+  cuzk_fp_mul(&s, &s, a);
   cuzk_fp_sqr(&t, &s);
   if (!cuzk_fp_eq(&t, a)) return false;
   *r = s;

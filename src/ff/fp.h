@@ -25,6 +25,8 @@ void cuzk_fp_inv_batch(cuzk_fp *a, cuzk_fp *scratch, size_t n);
 void cuzk_fp_pow_var(cuzk_fp *r, const cuzk_fp *a, const uint64_t *e, size_t n_limbs);
 /** False, *r untouched, if a is not a square; otherwise one of the two roots. */
 bool cuzk_fp_sqrt_var(cuzk_fp *r, const cuzk_fp *a);
+/** *r = a^((p-3)/4): times a a candidate for the root, and 1/root where a is a square. */
+void cuzk_fp_pow_p_minus_3_over_4(cuzk_fp *r, const cuzk_fp *a);
 void cuzk_fp_from_u64(cuzk_fp *r, uint64_t v);
 /** True if the canonical value is above (p-1)/2. */
 bool cuzk_fp_is_larger(const cuzk_fp *a);
