@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# bash completion of cuzk: commands and options are read from the program's own help, so that they never differ from it.
+_cuzk() {
+  local cur prev words cword
+  if declare -F _init_completion >/dev/null; then
+    _init_completion || return
+  else
+    cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+  fi
+  local program=${words[0]}
+  case $prev in
+    --c1 | --params | --out | --proof | --vk | --randomness | --toxic-waste | --against)
+      COMPREPLY=($(compgen -f -- "$cur"))
+      return ;;
+    --circuit)
+      COMPREPLY=($(compgen -W "$("$program" circuit list 2>/dev/null | awk 'NR > 1 {print $1}')" -- "$cur"))
+      return ;;
+    --progress) COMPREPLY=($(compgen -W "always never auto" -- "$cur")); return ;;
+    --group) COMPREPLY=($(compgen -W "g1 g2" -- "$cur")); return ;;
+    --scalars) COMPREPLY=($(compgen -W "random bits ones" -- "$cur")); return ;;
+    --threads | --partition | --log2 | --runs | --peer) return ;;
+  esac
+  local list
+  list=$("$program" help 2>/dev/null | awk '/^commands:/ {on = 1; next} on && /^  / {print substr($0, 3, 16)} on && !/^  / {exit}')
+  if ((cword == 1)); then
+    COMPREPLY=($(compgen -W "$(awk '{print $1}' <<<"$list" | sort -u) --help --version" -- "$cur"))
+    return
+  fi
+  if ((cword == 2)) && [[ $cur != -* ]]; then
+    local second
+    second=$(awk -v g="${words[1]}" '$1 == g {print $2}' <<<"$list")
+    if [[ -n $second ]]; then
+      COMPREPLY=($(compgen -W "$second" -- "$cur"))
+      return
+    fi
+  fi
+  if [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$("$program" "${words[1]}" "${words[2]}" --help 2>/dev/null | grep -o '^  --[a-z0-9-]*')" -- "$cur"))
+    return
+  fi
+  case "${words[1]} ${words[2]}" in
+    "params generate" | "circuit digest" | "circuit count")
+      COMPREPLY=($(compgen -W "$("$program" circuit list 2>/dev/null | awk 'NR > 1 {print $1}')" -- "$cur")) ;;
+    "circuit witness" | "circuit check") COMPREPLY=($(compgen -W "porep" -- "$cur")) ;;
+    *) COMPREPLY=($(compgen -f -- "$cur")) ;;
+  esac
+}
+complete -F _cuzk cuzk

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* cuzk circuit list | digest | count | check | witness */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/porep_job.h"
+#include "hash/sha256.h"
+
+static enum cuzk_status find_circuit(const struct cuzk_circuit **out, struct cli *c, const char *name) {
+  *out = cuzk_circuit_find(name);
+  if (*out) return CUZK_OK;
+  return cuzk_fail(&c->detail, CUZK_E_ARG, "no circuit '%s'; cuzk circuit list names them", name);
+}
+
+static const char *kind_name(enum cuzk_kind k) {
+  switch (k) {
+    case CUZK_KIND_POREP: return "porep";
+    case CUZK_KIND_WINNING: return "winning";
+    case CUZK_KIND_WINDOW: return "window";
+    case CUZK_KIND_UPDATE: return "update";
+    case CUZK_KIND_GADGET: return "gadget";
+  }
+  return "?";
+}
+
+enum cuzk_status cli_circuit_list(struct cli *c) {
+  json_t *list = json_array();
+  for (size_t i = 0; cuzk_circuit_at(i); i++) {
+    const struct cuzk_circuit *k = cuzk_circuit_at(i);
+    char id[200];
+    cuzk_circuit_parameter_id(id, k);
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:s, s:I, s:i, s:i, s:b, s:s}", "circuit", k->name, "kind", kind_name(k->kind), "sector_bytes",
+                        (json_int_t)k->sector_bytes, "num_inputs", (int)k->n_inputs, "partitions", (int)k->partitions,
+                        "published", (int)k->published, "parameter_id", id));
+  }
+  if (c->json) return cli_print_json(c, list);
+  printf("%-26s %-8s %12s %7s %11s  %s\n", "circuit", "kind", "sector bytes", "inputs", "partitions", "parameters");
+  size_t i;
+  json_t *e;
+  json_array_foreach(list, i, e) {
+    const json_int_t bytes = json_integer_value(json_object_get(e, "sector_bytes"));
+    char size[24] = "-";
+    if (bytes) (void)snprintf(size, sizeof size, "%lld", (long long)bytes);
+    printf("%-26s %-8s %12s %7lld %11lld  %s\n", json_string_value(json_object_get(e, "circuit")),
+           json_string_value(json_object_get(e, "kind")), size, (long long)json_integer_value(json_object_get(e, "num_inputs")),
+           (long long)json_integer_value(json_object_get(e, "partitions")),
+           json_is_true(json_object_get(e, "published")) ? "published" : "-");
+  }
+  json_decref(list);
+  return CUZK_OK;
+}
+
+/* Members that every record of a shape has. */
+static json_t *shape_json(const struct cuzk_circuit *k, const struct cuzk_shape *s) {
+  char id[200];
+  json_t *o = json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "circuit", k->name, "num_inputs",
+                        (json_int_t)s->n_inputs, "num_aux", (json_int_t)s->n_aux, "num_constraints", (json_int_t)s->n_rows,
+                        "nnz_a", (json_int_t)s->nnz[0], "nnz_b", (json_int_t)s->nnz[1], "nnz_c", (json_int_t)s->nnz[2],
+                        "a_aux_density", (json_int_t)s->n_a_aux, "b_aux_density", (json_int_t)s->n_b_aux, "b_input_density",
+                        (json_int_t)s->n_b_input, "zero_terms_dropped", (json_int_t)s->zero_terms_dropped);
+  cuzk_circuit_parameter_id(id, k);
+  if (o && id[0]) (void)json_object_set_new(o, "parameter_id", json_string(id));
+  return o;
+}
+
+static void print_text(const json_t *o) {
+  const char *key;
+  json_t *v;
+  json_object_foreach((json_t *)o, key, v) {
+    if (json_is_string(v)) printf("%-20s %s\n", key, json_string_value(v));
+    if (json_is_integer(v)) printf("%-20s %lld\n", key, (long long)json_integer_value(v));
+  }
+}
+
+/* A value of a record in a message: long ones are cut. */
+static void print_value(const json_t *v) {
+  char *t = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+  printf("%.80s", t ? t : "?");
+  cuzk_free(t);
+}
+
+/* Prints ours; with --against, compares and names the place. by_aux: blocks of private values rather than constraints. */
+static enum cuzk_status print_and_compare(struct cli *c, const struct cuzk_circuit *k, json_t *ours, const char *block_list,
+                                          const char *must, bool by_aux, uint64_t n_total) {
+  const char *path = c->opt[OPT_AGAINST];
+  json_t *file = NULL, *record;
+  struct cli_diff diff = {0};
+  char regions[2048] = "";
+  uint64_t first = 0, count = 0;
+  enum cuzk_status st = CUZK_OK;
+  if (!path) {
+    if (c->json) return cli_print_json(c, ours);
+    print_text(ours);
+    json_decref(ours);
+    return CUZK_OK;
+  }
+  CUZK_TRY(cli_json_load(&file, path, &c->detail));
+  CUZK_TRY(cli_record_pick(&record, file, k->name, path, &c->detail));
+  CUZK_TRY(cli_compare(&diff, ours, record, block_list, must, path, &c->detail));
+  c->no = json_array_size(diff.fields) > 0;
+  if (diff.block_found) {
+    first = (uint64_t)diff.block * CUZK_DIGEST_BLOCK_ROWS;
+    count = first >= n_total ? 0 : n_total - first < CUZK_DIGEST_BLOCK_ROWS ? n_total - first : CUZK_DIGEST_BLOCK_ROWS;
+    if (count) CUZK_TRY(cuzk_circuit_regions(k, by_aux, first, count, regions, sizeof regions, &c->detail));
+  }
+  if (c->json) {
+    json_t *a = json_pack("{s:s, s:b, s:O}", "record", path, "equal", !c->no, "differs", diff.fields);
+    if (a && diff.block_found) {
+      (void)json_object_set_new(a, "first_block", json_integer((json_int_t)diff.block));
+      (void)json_object_set_new(a, by_aux ? "first_aux" : "first_constraint", json_integer((json_int_t)first));
+      (void)json_object_set_new(a, by_aux ? "aux" : "constraints", json_integer((json_int_t)count));
+      (void)json_object_set_new(a, "regions", json_string(regions));
+    }
+    (void)json_object_set_new(ours, "against", a);
+    st = cli_print_json(c, json_incref(ours));
+    goto out;
+  }
+  print_text(ours);
+  if (!c->no) printf("equal to %s\n", path);
+  size_t i;
+  json_t *e;
+  json_array_foreach(diff.fields, i, e) {
+    printf("DIFFERS: %s is ", json_string_value(json_object_get(e, "field")));
+    print_value(json_object_get(e, "ours"));
+    printf(", the record has ");
+    print_value(json_object_get(e, "record"));
+    printf("\n");
+  }
+  if (diff.block_found)
+    printf("first block that differs: %zu (%s %llu to %llu)\nregions: %s\n", diff.block,
+           by_aux ? "private values" : "constraints", (unsigned long long)first,
+           (unsigned long long)(count ? first + count - 1 : first), regions[0] ? regions : "beyond the circuit's end");
+out:
+  json_decref(diff.fields);
+  json_decref(file);
+  json_decref(ours);
+  return st;
+}
+
+enum cuzk_status cli_circuit_count(struct cli *c) {
+  const struct cuzk_circuit *k;
+  struct cuzk_shape s = {0};
+  enum cuzk_status st = find_circuit(&k, c, c->arg[0]);
+  if (st != CUZK_OK) return st;
+  const struct cuzk_system system = cuzk_circuit_system(k);
+  st = cuzk_shape_of(&s, &system, &c->detail);
+  if (st != CUZK_OK) return st;
+  json_t *o = shape_json(k, &s);
+  if (o) (void)json_object_set_new(o, "log2_domain", json_integer(cuzk_shape_log2_domain(&s)));
+  cuzk_shape_clear(&s);
+  if (c->json || !o) return cli_print_json(c, o);
+  print_text(o);
+  json_decref(o);
+  return CUZK_OK;
+}
+
+/* ---- digests of values ---- */
+
+struct value_digests {
+  const struct cuzk_assignment *z;
+  cuzk_fr *const *abc; /* three arrays of n_rows */
+  uint64_t n_rows;
+  uint8_t aux_sha256[32], abc_sha256[32];
+  uint8_t *blocks; /* n_blocks * 32 */
+  size_t n_blocks;
+  uint64_t zeros, ones;
+};
+
+static void hash_values(struct cuzk_sha256 *h, const cuzk_fr *v, size_t n) {
+  uint8_t buf[64 * 32];
+  for (size_t i = 0; i < n;) {
+    size_t k = 0;
+    for (; k < 64 && i < n; k++, i++) cuzk_fr_to_le(buf + 32 * k, &v[i]);
+    cuzk_sha256_update(h, buf, 32 * k);
+  }
+}
+
+/* task 0: all private values, counted on the way; task 1: the constraints' values; the others: a block each */
+static void digest_task(void *arg, size_t task, unsigned worker) {
+  struct value_digests *v = arg;
+  struct cuzk_sha256 h;
+  (void)worker;
+  cuzk_sha256_init(&h);
+  if (task == 0) {
+    for (size_t i = 0; i < v->z->n_aux; i++) {
+      v->zeros += cuzk_fr_is_zero(&v->z->aux[i]);
+      v->ones += cuzk_fr_is_one(&v->z->aux[i]);
+    }
+    hash_values(&h, v->z->aux, v->z->n_aux);
+    cuzk_sha256_final(&h, v->aux_sha256);
+  } else if (task == 1) {
+    for (uint64_t i = 0; i < v->n_rows; i++) {
+      const cuzk_fr row[3] = {v->abc[0][i], v->abc[1][i], v->abc[2][i]};
+      hash_values(&h, row, 3);
+    }
+    cuzk_sha256_final(&h, v->abc_sha256);
+  } else {
+    const size_t first = (task - 2) * CUZK_DIGEST_BLOCK_ROWS, left = v->z->n_aux - first;
+    hash_values(&h, v->z->aux + first, left < CUZK_DIGEST_BLOCK_ROWS ? left : CUZK_DIGEST_BLOCK_ROWS);
+    cuzk_sha256_final(&h, v->blocks + 32 * (task - 2));
+  }
+}
+
+/* Assigns the circuit's values and digests them. abc is big memory for 2^log2 rows, freed here. */
+static enum cuzk_status value_digests(struct value_digests *v, struct cli *c, const struct cuzk_circuit *k, const void *witness,
+                                      struct cuzk_assignment *z, uint64_t n_rows) {
+  struct porep_job rows = {0};
+  unsigned log2_n = 0;
+  while ((UINT64_C(1) << log2_n) < n_rows) log2_n++;
+  enum cuzk_status st;
+  CUZK_TRY(porep_job_rows(&rows, log2_n, &c->detail));
+  CUZK_TRY(cuzk_circuit_assign(k, witness, z, rows.abc, false, NULL, NULL, &c->progress, &c->detail));
+  *v = (struct value_digests){.z = z, .abc = rows.abc, .n_rows = n_rows};
+  v->n_blocks = ((size_t)z->n_aux + CUZK_DIGEST_BLOCK_ROWS - 1) / CUZK_DIGEST_BLOCK_ROWS;
+  v->blocks = cuzk_calloc(v->n_blocks + 1, 32);
+  if (!v->blocks) {
+    st = cuzk_fail(&c->detail, CUZK_E_NOMEM, "%zu block digests", v->n_blocks);
+    goto out;
+  }
+  cuzk_pool_run(c->pool, digest_task, v, 2 + v->n_blocks);
+out:
+  porep_job_close(&rows);
+  return st;
+}
+
+static json_t *hex_list(const uint8_t *p, size_t n) {
+  json_t *a = json_array();
+  for (size_t i = 0; i < n; i++) (void)json_array_append_new(a, cli_hex(p + 32 * i, 32));
+  return a;
+}
+
+enum cuzk_status cli_circuit_digest(struct cli *c) {
+  const struct cuzk_circuit *k;
+  struct cuzk_circuit_digest x = {0};
+  struct value_digests v = {0};
+  struct cuzk_assignment z = {0};
+  json_t *o = NULL;
+  enum cuzk_status st;
+  CUZK_TRY(find_circuit(&k, c, c->arg[0]));
+  CUZK_TRY(cuzk_circuit_digest(&x, k, c->pool, &c->progress, &c->detail));
+  cli_meter_end(c);
+  o = shape_json(k, &x.shape);
+  if (!o) {
+    st = cuzk_fail(&c->detail, CUZK_E_NOMEM, "the record of %s", k->name);
+    goto out;
+  }
+  (void)json_object_set_new(o, "digest", cli_hex(x.digest, 32));
+  (void)json_object_set_new(o, "block_constraints", json_integer(CUZK_DIGEST_BLOCK_ROWS));
+  (void)json_object_set_new(o, "block_digests", hex_list(x.block_digests, x.n_blocks));
+  if (k->kind == CUZK_KIND_GADGET) {
+    CUZK_TRY(value_digests(&v, c, k, NULL, &z, x.shape.n_rows));
+    (void)json_object_set_new(o, "aux_sha256", cli_hex(v.aux_sha256, 32));
+    (void)json_object_set_new(o, "abc_eval_sha256", cli_hex(v.abc_sha256, 32));
+  }
+  json_t *taken = o;
+  o = NULL;
+  st = print_and_compare(c, k, taken, "block_digests", "digest", false, x.shape.n_rows);
+out:
+  json_decref(o);
+  cuzk_free(v.blocks);
+  cuzk_assignment_clear(&z);
+  cuzk_circuit_digest_clear(&x);
+  return st;
+}
+
+/* ---- witnesses ---- */
+
+/* KIND porep takes its circuit and witness from --c1, a gadget has its own values. */
+static enum cuzk_status open_witness(const struct cuzk_circuit **k, struct porep_job *job, struct cli *c) {
+  if (!strcmp(c->arg[0], "porep")) {
+    if (!c->opt[OPT_C1]) return cuzk_fail(&c->detail, CUZK_E_USAGE, "cuzk circuit %s porep needs --c1 FILE", c->command->name);
+    enum cuzk_status st = porep_job_open(job, c);
+    if (st == CUZK_OK) *k = job->c1->circuit;
+    return st;
+  }
+  *k = cuzk_circuit_find(c->arg[0]);
+  if (!*k || (*k)->kind != CUZK_KIND_GADGET)
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "'%s' is neither porep nor a gadget's name", c->arg[0]);
+  if (c->opt[OPT_C1] || c->opt[OPT_PARTITION])
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "a gadget has its own values: --c1 and --partition do not apply");
+  job->count = 1;
+  return CUZK_OK;
+}
+
+/* "porep-10.p0" for porep-10.c1.json */
+static void record_name(char *out, size_t n, const char *path, unsigned partition) {
+  const char *base = strrchr(path, '/');
+  base = base ? base + 1 : path;
+  size_t len = strlen(base);
+  static const char *const ends[] = {".c1.json", ".json"};
+  for (size_t i = 0; i < 2; i++) {
+    const size_t e = strlen(ends[i]);
+    if (len > e && !strcmp(base + len - e, ends[i])) {
+      len -= e;
+      break;
+    }
+  }
+  (void)snprintf(out, n, "%.*s.p%u", (int)(len < 200 ? len : 200), base, partition);
+}
+
+enum cuzk_status cli_circuit_witness(struct cli *c) {
+  const struct cuzk_circuit *k = NULL;
+  struct porep_job job = {0};
+  struct cuzk_circuit_digest x = {0};
+  struct value_digests v = {0};
+  struct cuzk_assignment z = {0};
+  json_t *o = NULL;
+  char record[256];
+  enum cuzk_status st;
+  CUZK_TRY(open_witness(&k, &job, c));
+  if (job.count != 1) {
+    st = cuzk_fail(&c->detail, CUZK_E_USAGE, "%s has %u partitions: --partition K is needed", c->opt[OPT_C1], job.count);
+    goto out;
+  }
+  CUZK_TRY(cuzk_circuit_digest(&x, k, c->pool, &c->progress, &c->detail));
+  CUZK_TRY(value_digests(&v, c, k, job.c1 ? &job.c1->partitions[job.first] : NULL, &z, x.shape.n_rows));
+  cli_meter_end(c);
+  o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:o, s:o, s:I, s:I}", "circuit", k->name, "num_inputs",
+                (json_int_t)z.n_inputs, "num_aux", (json_int_t)z.n_aux, "num_constraints", (json_int_t)x.shape.n_rows,
+                "r1cs_digest", cli_hex(x.digest, 32), "aux_sha256", cli_hex(v.aux_sha256, 32), "aux_block",
+                (int)CUZK_DIGEST_BLOCK_ROWS, "aux_block_sha256", hex_list(v.blocks, v.n_blocks), "abc_eval_sha256",
+                cli_hex(v.abc_sha256, 32), "aux_zeros", (json_int_t)v.zeros, "aux_ones", (json_int_t)v.ones);
+  json_t *inputs = json_array();
+  for (uint32_t i = 1; i < z.n_inputs; i++) (void)json_array_append_new(inputs, cli_fr_hex(&z.inputs[i]));
+  if (!o || !inputs) {
+    json_decref(inputs);
+    st = cuzk_fail(&c->detail, CUZK_E_NOMEM, "the record of %s", k->name);
+    goto out;
+  }
+  (void)json_object_set_new(o, "public_inputs_le", inputs);
+  if (job.c1) {
+    /* the name of a record says where it came from: it is printed, not compared */
+    record_name(record, sizeof record, c->opt[OPT_C1], job.first);
+    if (!c->opt[OPT_AGAINST]) (void)json_object_set_new(o, "record", json_string(record));
+  }
+  json_t *taken = o;
+  o = NULL;
+  st = print_and_compare(c, k, taken, "aux_block_sha256", "aux_sha256", true, z.n_aux);
+out:
+  json_decref(o);
+  cuzk_free(v.blocks);
+  cuzk_assignment_clear(&z);
+  cuzk_circuit_digest_clear(&x);
+  porep_job_close(&job);
+  return st;
+}
+
+enum cuzk_status cli_circuit_check(struct cli *c) {
+  const struct cuzk_circuit *k = NULL;
+  struct porep_job job = {0};
+  json_t *list = json_array();
+  enum cuzk_status st;
+  CUZK_TRY(open_witness(&k, &job, c));
+  for (unsigned i = 0; i < job.count; i++) {
+    struct cuzk_assignment z = {0};
+    uint64_t bad_row = UINT64_MAX;
+    char region[512] = "";
+    const unsigned partition = job.first + i;
+    st = cuzk_circuit_assign(k, job.c1 ? &job.c1->partitions[partition] : NULL, &z, NULL, true, &bad_row, region, &c->progress,
+                             &c->detail);
+    cuzk_assignment_clear(&z);
+    if (st != CUZK_OK) goto out;
+    cli_meter_end(c);
+    const bool ok = bad_row == UINT64_MAX;
+    c->no |= !ok;
+    json_t *e = json_pack("{s:i, s:b}", "partition", (int)partition, "satisfied", ok);
+    if (e && !ok) {
+      (void)json_object_set_new(e, "constraint", json_integer((json_int_t)bad_row));
+      (void)json_object_set_new(e, "region", json_string(region));
+    }
+    (void)json_array_append_new(list, e);
+    if (c->json) continue;
+    if (ok)
+      printf("%s partition %u: every constraint holds\n", k->name, partition);
+    else
+      printf("%s partition %u: constraint %llu does NOT hold, in %s\n", k->name, partition, (unsigned long long)bad_row, region);
+  }
+  if (c->json)
+    st = cli_print_json(c, json_pack("{s:s, s:b, s:O}", "circuit", k->name, "satisfied", !c->no, "partitions", list));
+out:
+  json_decref(list);
+  porep_job_close(&job);
+  return st;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cpu.h"
+#include "cli/cli.h"
+#include "cuzk_version.h"
+
+const struct cli_command cli_commands[] = {
+    {"params", "generate", "NAME", 1, 1, CLI_BIT(TOXIC_WASTE) | CLI_BIT(OUT) | CLI_BIT(VK) | CLI_BIT(AGAINST), CLI_BIT(OUT),
+     "make proving parameters of a circuit",
+     "Makes the parameter file of circuit NAME, byte for byte what bellperson makes of the same toxic waste. Without\n"
+     "--toxic-waste the waste is drawn from the operating system and forgotten. Such parameters are for tests and\n"
+     "measurements: whoever made them could have kept the waste, and could forge proofs with it.\n"
+     "--vk also writes the verifying key as a file of its own. The files are replaced only when complete.",
+     cli_params_generate},
+    {"params", "inspect", "FILE", 1, 1, CLI_BIT(NO_DIGESTS) | CLI_BIT(AGAINST), 0,
+     "print counts, offsets and digests of a parameter file",
+     "Prints where each section of the parameter file starts, how many points it has and their SHA-256, and the file's\n"
+     "SHA-256 and the digest that parameters.json lists (the first 16 bytes of BLAKE2b-512).",
+     cli_params_inspect},
+    {"params", "check", "FILE", 1, 1, CLI_BIT(FULL) | CLI_BIT(CIRCUIT), 0, "check a parameter file",
+     "Checks the lengths, the verifying key (curve, subgroup, no identity) and that every point of every section is on the\n"
+     "curve and not the identity; with --full also that each is in the subgroup. With --circuit NAME also that the section\n"
+     "lengths are those of that circuit.",
+     cli_params_check},
+    {"circuit", "list", "", 0, 0, 0, 0, "list the circuits",
+     "Prints every circuit and gadget that the other commands know by name.", cli_circuit_list},
+    {"circuit", "digest", "NAME", 1, 1, CLI_BIT(AGAINST), 0, "digest of a circuit's constraints",
+     "Prints counts, densities and the digest of the constraint system of a circuit or gadget. With --against RECORD the\n"
+     "record's members are compared; the first block of 65,536 constraints that differs is named with the regions of the\n"
+     "circuit that it spans. RECORD may be a list of records: the one whose \"circuit\" is NAME is taken.",
+     cli_circuit_digest},
+    {"circuit", "count", "NAME", 1, 1, 0, 0, "count a circuit's constraints and variables",
+     "Prints the numbers of constraints, variables, non-zero coefficients and the densities; computes no digest.",
+     cli_circuit_count},
+    {"circuit", "check", "KIND", 1, 1, CLI_BIT(C1) | CLI_BIT(PARTITION), 0, "test every constraint on a witness",
+     "KIND is porep, with --c1 FILE: evaluates every constraint of each partition (or of partition K) on the witness that\n"
+     "the file gives, and names the first constraint that does not hold and its region. KIND may also be a gadget's name.\n"
+     "Exit 1 if a constraint does not hold.",
+     cli_circuit_check},
+    {"circuit", "witness", "KIND", 1, 1, CLI_BIT(C1) | CLI_BIT(PARTITION) | CLI_BIT(AGAINST), 0,
+     "digests of a partition's witness",
+     "KIND is porep, with --c1 FILE and --partition K: prints public inputs and digests of the private values and of the\n"
+     "constraints' values. With --against RECORD the first block of 65,536 values that differs is named with the regions of\n"
+     "the circuit that it spans. KIND may also be a gadget's name.",
+     cli_circuit_witness},
+    {"prove", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION),
+     CLI_BIT(C1) | CLI_BIT(OUT), "prove a sealed sector (PoRep, phase 2)",
+     "Checks the phase-1 output, proves each partition, verifies the proofs and writes them: 192 bytes a partition, or with\n"
+     "--json an object (a list of objects for several partitions) with proof, public_inputs_le and verifying_key.\n"
+     "Without --params the file is looked for in the parameter cache: the folder that FIL_PROOFS_PARAMETER_CACHE names, else\n"
+     "/var/tmp/filecoin-proof-parameters. --randomness takes r_le and s_le from an object or a list of objects, one a\n"
+     "partition; partitions beyond the list get fresh values. A proof made with known values hides nothing.\n"
+     "An existing file at --out is replaced when the new proof is complete, and only then.",
+     cli_prove_porep},
+    {"verify", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(VK) | CLI_BIT(PROOF) | CLI_BIT(PARTITION),
+     CLI_BIT(C1) | CLI_BIT(VK) | CLI_BIT(PROOF), "verify a PoRep proof",
+     "Verifies the proofs of all partitions of the phase-1 output, or of partition K alone. The file is either raw, 192 bytes a\n"
+     "partition, or JSON as prove writes it. Exit 1 with the reason if a proof is not valid: it does not hold, a point is not\n"
+     "on the curve, not in the subgroup, at infinity or not canonically encoded, or the public inputs are others.",
+     cli_verify_porep},
+    {"bench", "arith", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure field and point arithmetic",
+     "Chains of dependent operations on one thread: products, squares, sums and inversions of both fields, additions and\n"
+     "doublings of both groups. Times are of one operation.",
+     cli_bench_arith},
+    {"bench", "ntt", "", 0, 0, CLI_BIT(LOG2) | CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure number-theoretic transforms",
+     "Forward, inverse and coset transforms of 2^N elements (default 20) on all threads.", cli_bench_ntt},
+    {"bench", "msm", "", 0, 0, CLI_BIT(LOG2) | CLI_BIT(GROUP) | CLI_BIT(SCALARS) | CLI_BIT(RUNS) | CLI_BIT(PEER), 0,
+     "measure multi-scalar multiplication",
+     "Sum of 2^N scalar multiples (default 20 for g1, 16 for g2) on all threads. The points are the consecutive multiples of a\n"
+     "random one: all distinct.",
+     cli_bench_msm},
+    {"bench", "pairing", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure the pairing", "One optimal ate pairing.",
+     cli_bench_pairing},
+    {"bench", "prove", "", 0, 0, CLI_BIT(C1) | CLI_BIT(PARAMS) | CLI_BIT(PARTITION) | CLI_BIT(RUNS) | CLI_BIT(PEER),
+     CLI_BIT(C1), "measure a whole PoRep proof",
+     "Reads and checks the phase-1 output and proves one partition (default 0) as prove does, writing nothing; times of each\n"
+     "stage (default one run).",
+     cli_bench_prove},
+    {"", "version", "", 0, 0, 0, 0, "print version, commit and processor features",
+     "Prints the version, the commit it was built from, the compiler, and what the processor offers.", cli_version},
+    {"", "help", "[COMMAND...]", 0, 2, 0, 0, "print help", "Prints the list of commands, or the help of one.", cli_help},
+    {NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL},
+};
+
+enum cuzk_status cli_version(struct cli *c) {
+  static const struct {
+    unsigned bit;
+    const char *name;
+  } features[] = {{CUZK_CPU_BMI2_ADX, "bmi2-adx"},       {CUZK_CPU_AVX2, "avx2"},     {CUZK_CPU_AVX512F, "avx512"},
+                  {CUZK_CPU_AVX512IFMA, "avx512-ifma"}, {CUZK_CPU_SHA_NI, "sha-ni"}};
+  json_t *list = json_array();
+  for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
+    if (cuzk_cpu_features() & features[i].bit) (void)json_array_append_new(list, json_string(features[i].name));
+  if (c->json)
+    return cli_print_json(c, json_pack("{s:s, s:s, s:s, s:s, s:o}", "version", CUZK_VERSION, "commit", CUZK_COMMIT, "compiler",
+                                       CUZK_COMPILER, "build_type", CUZK_BUILD_TYPE, "features", list));
+  printf("cuzk %s (%s)\n%s, %s\nprocessor:", CUZK_VERSION, CUZK_COMMIT, CUZK_COMPILER, CUZK_BUILD_TYPE);
+  size_t i;
+  json_t *name;
+  json_array_foreach(list, i, name) printf(" %s", json_string_value(name));
+  printf("%s\n", json_array_size(list) ? "" : " portable code only");
+  json_decref(list);
+  return CUZK_OK;
+}
+
+enum cuzk_status cli_help(struct cli *c) {
+  if (c->n_args == 0) {
+    cli_print_help(NULL);
+    return CUZK_OK;
+  }
+  bool found = false;
+  for (const struct cli_command *k = cli_commands; k->name; k++) {
+    const bool group = k->group[0] && !strcmp(k->group, c->arg[0]);
+    const bool match = c->n_args == 1 ? group || (!k->group[0] && !strcmp(k->name, c->arg[0]))
+                                      : group && !strcmp(k->name, c->arg[1]);
+    if (!match) continue;
+    if (found) printf("\n");
+    cli_print_help(k);
+    found = true;
+  }
+  if (!found)
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "no command '%s%s%s'", c->arg[0], c->n_args > 1 ? " " : "",
+                     c->n_args > 1 ? c->arg[1] : "");
+  return CUZK_OK;
+}
+
+int main(int argc, char **argv) {
+  struct cli c = {0};
+  json_set_alloc_funcs(cuzk_malloc, cuzk_free);
+  enum cuzk_status st = cli_parse(&c, argc, argv);
+  if (st == CUZK_OK && (!c.command || c.opt[OPT_HELP])) {
+    cli_print_help(c.command);
+  } else if (st == CUZK_OK) {
+    const char *const when[] = {"auto", "always", "never", NULL};
+    unsigned progress = 0;
+    uint64_t threads = 0;
+    CUZK_TRY(cli_choice(&c, OPT_PROGRESS, when, &progress));
+    CUZK_TRY(cli_number(&c, OPT_THREADS, 1, 1024, 0, &threads));
+    const bool tty = isatty(STDERR_FILENO) == 1;
+    cli_meter_start(&c, !c.quiet && (progress == 1 || (progress == 0 && tty)), tty);
+    st = cuzk_pool_create(&c.pool, (unsigned)threads);
+    if (st != CUZK_OK)
+      (void)cuzk_fail(&c.detail, st, "%u threads cannot be started", (unsigned)threads);
+    else
+      st = c.command->run(&c);
+    cli_meter_end(&c);
+  }
+out:
+  if (st == CUZK_OK) st = cli_flush(&c);
+  if (st != CUZK_OK) cli_print_error(c.json, st, c.detail.text);
+  cuzk_pool_destroy(&c.pool);
+  if (st != CUZK_OK) return cuzk_status_exit_code(st);
+  return c.no ? 1 : 0;
+}
