@@ -14,19 +14,6 @@ static const uint64_t modulus_minus_2[6] = {0xb9feffffffffaaa9u, 0x1eabfffeb153f
 static const uint64_t sqrt_exponent[6] = {0xee7fbfffffffeaaau, 0x07aaffffac54ffffu, 0xd9cc34a83dac3d89u, 0xd91dd2e13ce144afu, 0x92c6e9ed90d2eb35u, 0x0680447a8e5ff9a6u}; /* (p - 3) / 4 */
 static const uint64_t half_modulus[6] = {0xdcff7fffffffd555u, 0x0f55ffff58a9ffffu, 0xb39869507b587b12u, 0xb23ba5c279c2895fu, 0x258dd3db21a5d66bu, 0x0d0088f51cbff34du};  /* (p - 1) / 2 */
 
-#define MONT_N 6
-#define MONT_FN(x) ref_##x
-#define MONT_MODULUS cuzk_fp_modulus
-#define MONT_INV 0x89f3fffcfffcfffdu
-#include "ff/mont_tmpl.h"
-
-void cuzk_fp_add(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) { ref_add(r->l, a->l, b->l); }
-void cuzk_fp_sub(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) { ref_sub(r->l, a->l, b->l); }
-void cuzk_fp_neg(cuzk_fp *r, const cuzk_fp *a) { ref_sub(r->l, cuzk_fp_zero.l, a->l); }
-void cuzk_fp_dbl(cuzk_fp *r, const cuzk_fp *a) { ref_add(r->l, a->l, a->l); }
-void cuzk_fp_mul(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) { ref_mul(r->l, a->l, b->l); }
-void cuzk_fp_sqr(cuzk_fp *r, const cuzk_fp *a) { ref_mul(r->l, a->l, a->l); }
-
 void cuzk_fp_pow_var(cuzk_fp *r, const cuzk_fp *a, const uint64_t *e, size_t n_limbs) {
   cuzk_fp acc = cuzk_fp_one, base = *a;
   for (size_t i = n_limbs * 64; i-- > 0;) {
@@ -56,18 +43,20 @@ void cuzk_fp_inv_batch(cuzk_fp *a, cuzk_fp *scratch, size_t n) {
 
 void cuzk_fp_to_canon(uint64_t out[6], const cuzk_fp *a) {
   static const uint64_t one[6] = {1};
-  ref_mul(out, a->l, one);
+  cuzk_ff_ops.fp_mul(out, a->l, one);
 }
 
 bool cuzk_fp_from_canon(cuzk_fp *r, const uint64_t a[6]) {
-  if (!ref_below_modulus(a)) return false;
-  ref_mul(r->l, a, r_squared.l);
+  cuzk_fp t;
+  memcpy(t.l, a, sizeof t.l);
+  if (!cuzk_fp_is_reduced(&t)) return false;
+  cuzk_ff_ops.fp_mul(r->l, a, r_squared.l);
   return true;
 }
 
 void cuzk_fp_from_u64(cuzk_fp *r, uint64_t v) {
   const uint64_t a[6] = {v};
-  ref_mul(r->l, a, r_squared.l);
+  cuzk_ff_ops.fp_mul(r->l, a, r_squared.l);
 }
 
 void cuzk_fp_pow_p_minus_3_over_4(cuzk_fp *r, const cuzk_fp *a) { cuzk_fp_pow_var(r, a, sqrt_exponent, 6); }

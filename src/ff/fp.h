@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
+#include "ff/ops.h"
+
 typedef struct {
   uint64_t l[6];
 } cuzk_fp;
@@ -13,12 +16,35 @@ typedef struct {
 extern const cuzk_fp cuzk_fp_zero, cuzk_fp_one;
 extern const uint64_t cuzk_fp_modulus[6];
 
-void cuzk_fp_add(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b);
-void cuzk_fp_sub(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b);
-void cuzk_fp_neg(cuzk_fp *r, const cuzk_fp *a);
-void cuzk_fp_dbl(cuzk_fp *r, const cuzk_fp *a);
-void cuzk_fp_mul(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b);
-void cuzk_fp_sqr(cuzk_fp *r, const cuzk_fp *a);
+/** True for values below the modulus: every cuzk_fp is, between calls. */
+static inline bool cuzk_fp_is_reduced(const cuzk_fp *a) {
+  for (int i = 6 - 1; i >= 0; i--)
+    if (a->l[i] != cuzk_fp_modulus[i]) return a->l[i] < cuzk_fp_modulus[i];
+  return false;
+}
+
+static inline void cuzk_fp_add(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) {
+  CUZK_VERIFY(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
+  cuzk_ff_ops.fp_add(r->l, a->l, b->l);
+  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+}
+static inline void cuzk_fp_sub(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) {
+  CUZK_VERIFY(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
+  cuzk_ff_ops.fp_sub(r->l, a->l, b->l);
+  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+}
+static inline void cuzk_fp_mul(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) {
+  CUZK_VERIFY(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
+  cuzk_ff_ops.fp_mul(r->l, a->l, b->l);
+  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+}
+static inline void cuzk_fp_sqr(cuzk_fp *r, const cuzk_fp *a) {
+  CUZK_VERIFY(cuzk_fp_is_reduced(a));
+  cuzk_ff_ops.fp_sqr(r->l, a->l);
+  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+}
+static inline void cuzk_fp_neg(cuzk_fp *r, const cuzk_fp *a) { cuzk_fp_sub(r, &cuzk_fp_zero, a); }
+static inline void cuzk_fp_dbl(cuzk_fp *r, const cuzk_fp *a) { cuzk_fp_add(r, a, a); }
 /** *r = 1/a; 0 for a = 0. Variable time. */
 void cuzk_fp_inv_var(cuzk_fp *r, const cuzk_fp *a);
 void cuzk_fp_inv_batch(cuzk_fp *a, cuzk_fp *scratch, size_t n);

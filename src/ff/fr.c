@@ -15,19 +15,6 @@ static const cuzk_fr r_squared = {{0xc999e990f3f29c6du, 0x2b6cedcb87925c23u, 0x0
 static const cuzk_fr r_cubed = {{0xc62c1807439b73afu, 0x1b3e0d188cf06990u, 0x73d13c71c7b5f418u, 0x6e2a5bb9c8db33e9u}};
 static const uint64_t modulus_minus_2[4] = {0xfffffffeffffffffu, 0x53bda402fffe5bfeu, 0x3339d80809a1d805u, 0x73eda753299d7d48u};
 
-#define MONT_N 4
-#define MONT_FN(x) ref_##x
-#define MONT_MODULUS cuzk_fr_modulus
-#define MONT_INV 0xfffffffeffffffffu
-#include "ff/mont_tmpl.h"
-
-void cuzk_fr_add(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) { ref_add(r->l, a->l, b->l); }
-void cuzk_fr_sub(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) { ref_sub(r->l, a->l, b->l); }
-void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a) { ref_sub(r->l, cuzk_fr_zero.l, a->l); }
-void cuzk_fr_dbl(cuzk_fr *r, const cuzk_fr *a) { ref_add(r->l, a->l, a->l); }
-void cuzk_fr_mul(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) { ref_mul(r->l, a->l, b->l); }
-void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a) { ref_mul(r->l, a->l, a->l); }
-
 void cuzk_fr_pow_var(cuzk_fr *r, const cuzk_fr *a, const uint64_t *e, size_t n_limbs) {
   cuzk_fr acc = cuzk_fr_one, base = *a;
   for (size_t i = n_limbs * 64; i-- > 0;) {
@@ -57,18 +44,20 @@ void cuzk_fr_inv_batch(cuzk_fr *a, cuzk_fr *scratch, size_t n) {
 
 void cuzk_fr_to_canon(uint64_t out[4], const cuzk_fr *a) {
   static const uint64_t one[4] = {1};
-  ref_mul(out, a->l, one);
+  cuzk_ff_ops.fr_mul(out, a->l, one);
 }
 
 bool cuzk_fr_from_canon(cuzk_fr *r, const uint64_t a[4]) {
-  if (!ref_below_modulus(a)) return false;
-  ref_mul(r->l, a, r_squared.l);
+  cuzk_fr t;
+  memcpy(t.l, a, sizeof t.l);
+  if (!cuzk_fr_is_reduced(&t)) return false;
+  cuzk_ff_ops.fr_mul(r->l, a, r_squared.l);
   return true;
 }
 
 void cuzk_fr_from_u64(cuzk_fr *r, uint64_t v) {
   const uint64_t a[4] = {v};
-  ref_mul(r->l, a, r_squared.l);
+  cuzk_ff_ops.fr_mul(r->l, a, r_squared.l);
 }
 
 void cuzk_fr_to_le(uint8_t out[32], const cuzk_fr *a) {
@@ -87,11 +76,11 @@ void cuzk_fr_from_le64_reduce(cuzk_fr *r, const uint8_t in[64]) {
   uint64_t lo[4], hi[4];
   memcpy(lo, in, 32);
   memcpy(hi, in + 32, 32);
-  /* lo and hi may exceed the modulus: the product accepts any 256-bit left operand with a reduced right one. */
+  /* lo and hi may exceed the modulus: the product accepts any 256-bit right operand with a reduced left one. */
   cuzk_fr x, y;
-  ref_mul(x.l, lo, r_squared.l);
-  ref_mul(y.l, hi, r_cubed.l);
-  ref_add(r->l, x.l, y.l);
+  cuzk_ff_ops.fr_mul(x.l, r_squared.l, lo);
+  cuzk_ff_ops.fr_mul(y.l, r_cubed.l, hi);
+  cuzk_ff_ops.fr_add(r->l, x.l, y.l);
 }
 
 enum cuzk_status cuzk_fr_random(cuzk_fr *r) {

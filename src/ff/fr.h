@@ -11,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fail.h"
 #include "cuzk/status.h"
+#include "ff/ops.h"
 
 typedef struct {
   uint64_t l[4];
@@ -23,12 +25,35 @@ extern const cuzk_fr cuzk_fr_generator; /* 7, the multiplicative generator and c
 extern const cuzk_fr cuzk_fr_root_2_32; /* 7^((r-1)/2^32), a primitive 2^32-th root of unity */
 extern const uint64_t cuzk_fr_modulus[4];
 
-void cuzk_fr_add(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b);
-void cuzk_fr_sub(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b);
-void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a);
-void cuzk_fr_dbl(cuzk_fr *r, const cuzk_fr *a);
-void cuzk_fr_mul(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b);
-void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a);
+/** True for values below the modulus: every cuzk_fr is, between calls. */
+static inline bool cuzk_fr_is_reduced(const cuzk_fr *a) {
+  for (int i = 4 - 1; i >= 0; i--)
+    if (a->l[i] != cuzk_fr_modulus[i]) return a->l[i] < cuzk_fr_modulus[i];
+  return false;
+}
+
+static inline void cuzk_fr_add(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
+  CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
+  cuzk_ff_ops.fr_add(r->l, a->l, b->l);
+  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+}
+static inline void cuzk_fr_sub(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
+  CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
+  cuzk_ff_ops.fr_sub(r->l, a->l, b->l);
+  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+}
+static inline void cuzk_fr_mul(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
+  CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
+  cuzk_ff_ops.fr_mul(r->l, a->l, b->l);
+  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+}
+static inline void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a) {
+  CUZK_VERIFY(cuzk_fr_is_reduced(a));
+  cuzk_ff_ops.fr_sqr(r->l, a->l);
+  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+}
+static inline void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_sub(r, &cuzk_fr_zero, a); }
+static inline void cuzk_fr_dbl(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_add(r, a, a); }
 /** *r = 1/a; 0 for a = 0. Variable time. */
 void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a);
 /** Replaces each of a[n] by its inverse with one inversion; zeros stay zero. scratch[n]. */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** The kernels of Fp and Fr behind one table of function pointers: portable C at first, replaced by faster code where the processor
+ *  allows it before main runs. fp.h and fr.h wrap them; other layers call those.
+ *
+ *  A double-width ("wide") value is a non-negative integer of twelve limbs below Q = p 2^382; it stands for itself modulo p. Products
+ *  of two reduced values are below p^2 < 0.41 Q. Outputs may be the same array as an input, except where said. */
+#ifndef CUZK_FF_OPS_H
+#define CUZK_FF_OPS_H
+#include <stdint.h>
+
+struct cuzk_ff_ops {
+  void (*fp_add)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
+  void (*fp_sub)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
+  /** Montgomery product, a b/2^384 mod p. */
+  void (*fp_mul)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
+  void (*fp_sqr)(uint64_t r[6], const uint64_t a[6]);
+  /** Integer product of any two 384-bit values; r overlaps neither. */
+  void (*fp_mul_wide)(uint64_t r[12], const uint64_t a[6], const uint64_t b[6]);
+  void (*fp_sqr_wide)(uint64_t r[12], const uint64_t a[6]);
+  /** Sum and difference modulo Q. */
+  void (*fp_wide_add)(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]);
+  void (*fp_wide_sub)(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]);
+  /** t/2^384 mod p, reduced, for t below Q. */
+  void (*fp_redc)(uint64_t r[6], const uint64_t t[12]);
+  void (*fr_add)(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
+  void (*fr_sub)(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
+  /** As fp_mul; b may be any 256-bit value. */
+  void (*fr_mul)(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
+  void (*fr_sqr)(uint64_t r[4], const uint64_t a[4]);
+};
+
+/** Written once, before main; constant afterwards. */
+extern struct cuzk_ff_ops cuzk_ff_ops __attribute__((visibility("hidden")));
+
+/** The table for a machine with the given feature bits (base/cpu.h); 0 gives what every machine of this kind can run. */
+void cuzk_ff_ops_init(struct cuzk_ff_ops *o, unsigned cpu);
+/** The portable reference. */
+void cuzk_ff_ops_init_portable(struct cuzk_ff_ops *o);
+#endif
