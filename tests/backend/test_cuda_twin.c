@@ -145,6 +145,17 @@ static bool below(const uint64_t *a, const uint64_t *b, int n) {
   return false;
 }
 
+/* A value below 2p to one below p, limb by limb: the library's own functions take reduced values only. */
+static void canon(cuzk_fp *a) {
+  if (below(a->l, cuzk_fp_modulus, 6)) return;
+  uint64_t borrow = 0;
+  for (int i = 0; i < 6; i++) {
+    const uint64_t m = cuzk_fp_modulus[i], t = a->l[i] - m, u = t - borrow;
+    borrow = (a->l[i] < m) | (t < borrow);
+    a->l[i] = u;
+  }
+}
+
 static void test_loose_fp(void **state) {
   (void)state;
   static const uint64_t two_p[6] = {0x73fdffffffff5556u, 0x3d57fffd62a7ffffu, 0xce61a541ed61ec48u,
@@ -156,12 +167,8 @@ static void test_loose_fp(void **state) {
     sample(b, 6, two_p);
     memcpy(x.l, a, 48);
     memcpy(y.l, b, 48);
-    /* a - p where a >= p, by the field's own subtraction of p - 0 */
-    const cuzk_fp zero = {{0}};
-    cuzk_fp m;
-    memcpy(m.l, cuzk_fp_modulus, 48);
-    if (!below(a, cuzk_fp_modulus, 6)) cuzk_fp_sub(&x, &x, &m);
-    if (!below(b, cuzk_fp_modulus, 6)) cuzk_fp_sub(&y, &y, &m);
+    canon(&x);
+    canon(&y);
     twin_fp_mul_loose(got, a, b);
     assert_true(below(got, two_p, 6));
     twin_fp_sqr_loose(sq, a);
@@ -169,13 +176,12 @@ static void test_loose_fp(void **state) {
     cuzk_fp_mul(&want, &x, &y);
     cuzk_fp g;
     memcpy(g.l, got, 48);
-    if (!below(got, cuzk_fp_modulus, 6)) cuzk_fp_sub(&g, &g, &m);
+    canon(&g);
     assert_memory_equal(&g, &want, 48);
     cuzk_fp_sqr(&want, &x);
     memcpy(g.l, sq, 48);
-    if (!below(sq, cuzk_fp_modulus, 6)) cuzk_fp_sub(&g, &g, &m);
+    canon(&g);
     assert_memory_equal(&g, &want, 48);
-    (void)zero;
   }
 }
 
