@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Installs the Debian packages that building and testing need; does nothing if all are there. Needs root or sudo otherwise.
+set -euo pipefail
+
+packages=(build-essential cmake ninja-build pkg-config libsimdjson-dev libjansson-dev libcmocka-dev python3)
+if [[ ${1:-} == all ]]; then
+  packages+=(clang libclang-rt-14-dev)
+fi
+
+missing=()
+for p in "${packages[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null || true)
+  [[ $state == installed ]] || missing+=("$p")
+done
+if ((${#missing[@]} == 0)); then
+  echo "packages: all installed"
+  exit 0
+fi
+echo "packages to install: ${missing[*]}"
+as_root=()
+if (($(id -u) != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "neither root nor sudo: install these packages first" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get -q update
+"${as_root[@]}" apt-get -q -y --no-install-recommends install "${missing[@]}"

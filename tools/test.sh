@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Builds every configuration and runs all tests in one ctest run, whose summary ends the output. Labels decide what runs where
+# (CMakePresets.json): slow and end-to-end tests in release only, ThreadSanitizer on the tests of label threads.
+# test.sh [CONFIGURATION...] runs only those.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+configurations=("$@")
+((${#configurations[@]})) || configurations=(release clang asan-ubsan tsan verify fuzz)
+jobs=$(nproc)
+mkdir -p build/all
+
+bash tools/install_deps.sh all
+if compgen -G 'src/backend/cuda/*.cu' >/dev/null; then
+  bash tools/cuda_compile.sh install
+fi
+: >build/all/CTestTestfile.cmake
+for c in "${configurations[@]}"; do
+  start=$SECONDS
+  cmake --preset "$c" >"build/all/$c.configure.log" 2>&1 || { cat "build/all/$c.configure.log"; exit 1; }
+  cmake --build --preset "$c" >"build/all/$c.build.log" 2>&1 || { tail -n 60 "build/all/$c.build.log"; exit 1; }
+  echo "built $c in $((SECONDS - start)) s"
+  echo "subdirs(\"$PWD/build/$c\")" >>build/all/CTestTestfile.cmake
+done
+
+# Leak checks and the like end a program with a status of their own; threads beyond the cores only blur timings.
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
+exec ctest --test-dir build/all -j "$jobs" --output-on-failure --no-tests=error
