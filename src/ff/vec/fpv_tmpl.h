@@ -5,9 +5,9 @@
  *  Limb i of all eight lanes is the vector l[i]; both shapes put 364 bits below the top limb, which has 17 bits of p.
  *
  *  Montgomery products divide by R' = 2^416 or 2^392. There is so much room above p that no product subtracts p at its end:
- *    loose   limbs in [0, 2^BITS), value in [0, 1.02 p). Everything stored in memory is loose.
- *    wide    limbs in [0, 2^BITS), value below 6 p. Operands of products: the values' product must stay below 26 p^2, a sum of
- *            two products below 26 p^2 in total; then the result is loose (26 p^2 / R' < 0.011 p).
+ *    loose   limbs in [0, 2^BITS), value in [0, 1.03 p). Everything stored in memory is loose.
+ *    wide    limbs in [0, 2^BITS), value below 6 p. Operands of products: the values' product must stay below 70 p^2, a sum of
+ *            two products in total; then the result is loose (70 p^2 / R' < 0.028 p).
  *    raw     limbs any signed 64-bit numbers far from overflow, value between the bounds that the function states.
  *  docs/internals/msm.md derives the bounds. Zero as the all-zero vector is kept exactly by products. */
 #ifndef CUZK_FF_VEC_FPV_TMPL_H
