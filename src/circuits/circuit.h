@@ -41,7 +41,12 @@ void cuzk_circuit_parameter_id(char out[200], const struct cuzk_circuit *c);
 /** The blank circuit as a system that can be walked (setup, shapes, digests). Lives as long as c. */
 struct cuzk_system cuzk_circuit_system(const struct cuzk_circuit *c);
 
-/** Values of all variables for a witness of the circuit's kind (struct cuzk_porep_partition ...; NULL for gadgets, whose
+/** Numbers of variables (n_inputs counts ONE) and rows, without building any row. Errors: E_NOMEM. */
+enum cuzk_status cuzk_circuit_count(const struct cuzk_circuit *c, uint32_t *n_inputs, uint32_t *n_aux, uint64_t *n_rows,
+                                    struct cuzk_detail *d);
+
+/** Values of all variables for a witness of the circuit's kind (struct cuzk_porep_partition,
+ *  cuzk_post_partition, cuzk_update_partition; NULL for gadgets, whose
  *  values are part of their definition). a, b, c: if not NULL, arrays of at least n_rows elements that get <A_i, z> and so on.
  *  check: also test every row; *bad_row is the first row that does not hold (UINT64_MAX: none) and region its gadget path.
  *  Errors: E_NOMEM, E_CANCELLED, E_ARG (witness of the wrong shape). */
@@ -62,8 +67,9 @@ enum cuzk_status cuzk_circuit_digest(struct cuzk_circuit_digest *out, const stru
                                      const struct cuzk_progress *progress, struct cuzk_detail *d);
 void cuzk_circuit_digest_clear(struct cuzk_circuit_digest *x);
 
-/** Gadget paths that touch rows first .. first + n - 1 (or private variables, by_aux), outermost first, joined by ", " and cut
- *  with "..." to fit: to name the place of a mismatch. */
+/** Gadget paths that touch rows first .. first + n - 1 (or private variables, by_aux): the innermost that contains them all, then
+ *  those within it from the outermost inward (a few dozen of each depth at most), joined by ", " and cut with "..." to fit: to
+ *  name the place of a mismatch. Empty where no gadget touches the range. Errors: E_NOMEM, E_ARG (out_bytes 0). */
 enum cuzk_status cuzk_circuit_regions(const struct cuzk_circuit *c, bool by_aux, uint64_t first, uint64_t n,
                                       char *out, size_t out_bytes, struct cuzk_detail *d);
 #endif
