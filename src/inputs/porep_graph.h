@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** The graph that a PoRep's labels run over: six parents of a depth-robust graph (DRG) and eight of an expander for each node.
+ *  Source: circuits specification, Appendix A. */
+#ifndef CUZK_INPUTS_POREP_GRAPH_H
+#define CUZK_INPUTS_POREP_GRAPH_H
+#include <stdint.h>
+
+#define CUZK_POREP_DRG_PARENTS 6u
+#define CUZK_POREP_EXP_PARENTS 8u
+#define CUZK_POREP_PARENTS 14u
+
+struct cuzk_porep_graph {
+  uint64_t nodes;
+  unsigned api_major_minor;
+  unsigned half_bits;     /* Feistel: bits of one half */
+  uint8_t drg_seed[28];
+  uint64_t keys[3];
+};
+
+/** nodes: a power of two, 2^1 .. 2^32. api_major_minor 0x0100 selects the older derivation. */
+void cuzk_porep_graph_init(struct cuzk_porep_graph *g, uint64_t nodes, const uint8_t porep_id[32], unsigned api_major_minor);
+/** DRG parents in out[0..5], expander parents in out[6..13]. node < nodes. */
+void cuzk_porep_graph_parents(uint64_t out[CUZK_POREP_PARENTS], const struct cuzk_porep_graph *g, uint64_t node);
+#endif
