@@ -162,7 +162,7 @@ enum cuzk_status cuzk_domain_create_with(struct cuzk_domain **out, unsigned log2
 
 enum cuzk_status cuzk_domain_create(struct cuzk_domain **out, unsigned log2_n, struct cuzk_pool *pool) {
   (void)pool; /* the tables are too small to share out */
-  return cuzk_domain_create_with(out, log2_n, cuzk_ntt_kern_best(), CUZK_NTT_MAX_K);
+  return cuzk_domain_create_with(out, log2_n, cuzk_ntt_kern_best(), CUZK_NTT_DEFAULT_K);
 }
 
 void cuzk_domain_destroy(struct cuzk_domain **pd) {

@@ -15,7 +15,8 @@
 #include "ff/fr.h"
 #include "poly/ntt.h"
 
-#define CUZK_NTT_MAX_K 11u
+#define CUZK_NTT_MAX_K 11u     /* what the bounds above allow */
+#define CUZK_NTT_DEFAULT_K 10u /* two tiles in a second-level cache of 1 MiB; measured in docs/internals/ntt.md */
 #define CUZK_NTT_MAX_LANES 8u
 
 struct cuzk_ntt_kern {
