@@ -78,20 +78,9 @@ void cuzk_fp2_inv_var(cuzk_fp2 *r, const cuzk_fp2 *a) {
   cuzk_fp_mul(&r->c1, &a->c1, &s);
 }
 
-void cuzk_fp2_inv_batch(cuzk_fp2 *a, cuzk_fp2 *scratch, size_t n) {
-  cuzk_fp2 acc = cuzk_fp2_one, inv;
-  for (size_t i = 0; i < n; i++) {
-    scratch[i] = acc;
-    if (!cuzk_fp2_is_zero(&a[i])) cuzk_fp2_mul(&acc, &acc, &a[i]);
-  }
-  cuzk_fp2_inv_var(&acc, &acc);
-  for (size_t i = n; i-- > 0;) {
-    if (cuzk_fp2_is_zero(&a[i])) continue;
-    cuzk_fp2_mul(&inv, &acc, &scratch[i]);
-    cuzk_fp2_mul(&acc, &acc, &a[i]);
-    a[i] = inv;
-  }
-}
+#define FIELD cuzk_fp2
+#define FIELD_FN(name) cuzk_fp2_##name
+#include "ff/field_tmpl.h"
 
 /* For a = a0 + a1 u let n = a0^2 + a1^2, which is a square exactly when a is, s = sqrt(n) and t = (a0 + s)/2. With
  * w = t^((p-3)/4) the value (w t)^2 is t or -t. If t: x0 = w t, x1 = a1/(2 x0) = a1 w/2. If -t: x1 = w t and x0 = -a1 w/2,

@@ -13,34 +13,26 @@ const cuzk_fr cuzk_fr_generator = {{0x0000000efffffff1u, 0x17e363d300189c0fu, 0x
 const cuzk_fr cuzk_fr_root_2_32 = {{0xb9b58d8c5f0e466au, 0x5b1b4c801819d7ecu, 0x0af53ae352a31e64u, 0x5bf3adda19e9b27bu}};
 static const cuzk_fr r_squared = {{0xc999e990f3f29c6du, 0x2b6cedcb87925c23u, 0x05d314967254398fu, 0x0748d9d99f59ff11u}};
 static const cuzk_fr r_cubed = {{0xc62c1807439b73afu, 0x1b3e0d188cf06990u, 0x73d13c71c7b5f418u, 0x6e2a5bb9c8db33e9u}};
-static const uint64_t modulus_minus_2[4] = {0xfffffffeffffffffu, 0x53bda402fffe5bfeu, 0x3339d80809a1d805u, 0x73eda753299d7d48u};
 
-void cuzk_fr_pow_var(cuzk_fr *r, const cuzk_fr *a, const uint64_t *e, size_t n_limbs) {
-  cuzk_fr acc = cuzk_fr_one, base = *a;
-  for (size_t i = n_limbs * 64; i-- > 0;) {
-    cuzk_fr_sqr(&acc, &acc);
-    if ((e[i / 64] >> (i % 64)) & 1) cuzk_fr_mul(&acc, &acc, &base);
-  }
-  *r = acc;
+static const int64_t modulus_62[5] = {0x3fffffff00000001, 0x0ef6900bfff96ffb, 0x339d80809a1d8055, 0x3b69d4ca675f520c, 0x0000000000000073};
+#define INV_N 5
+#define INV_LIMBS 4
+#define INV_FN(name) fr_##name
+#define INV_MODULUS modulus_62
+#define INV_MODINV 0x0000000100000001
+#include "ff/inv_tmpl.h"
+
+/* a stands for a/R: its plain inverse times R^3, in Montgomery form, is 1/a. */
+void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a) {
+  cuzk_fr t;
+  fr_inverse(t.l, a->l);
+  cuzk_fr_mul(r, &t, &r_cubed);
 }
 
-void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_pow_var(r, a, modulus_minus_2, 4); }
-
-void cuzk_fr_inv_batch(cuzk_fr *a, cuzk_fr *scratch, size_t n) {
-  cuzk_fr acc = cuzk_fr_one;
-  for (size_t i = 0; i < n; i++) {
-    scratch[i] = acc;
-    if (!cuzk_fr_is_zero(&a[i])) cuzk_fr_mul(&acc, &acc, &a[i]);
-  }
-  cuzk_fr_inv_var(&acc, &acc);
-  for (size_t i = n; i-- > 0;) {
-    if (cuzk_fr_is_zero(&a[i])) continue;
-    cuzk_fr inv;
-    cuzk_fr_mul(&inv, &acc, &scratch[i]);
-    cuzk_fr_mul(&acc, &acc, &a[i]);
-    a[i] = inv;
-  }
-}
+#define FIELD cuzk_fr
+#define FIELD_FN(name) cuzk_fr_##name
+#define FIELD_POW
+#include "ff/field_tmpl.h"
 
 void cuzk_fr_to_canon(uint64_t out[4], const cuzk_fr *a) {
   static const uint64_t one[4] = {1};

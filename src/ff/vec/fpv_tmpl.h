@@ -43,7 +43,7 @@ static const int64_t fpv_y_in[FPV_N] = {0x0345521, 0x9d00000, 0xc002aee, 0x00cd3
 static const int64_t fpv_y_out[FPV_N] = {0x480cb7f, 0x8300003, 0x42b126f, 0xcdeabe0, 0x4b4d1fc, 0x573c7de, 0x540d780,
                                          0xc66805c, 0xda3d19e, 0x46752a6, 0xe667627, 0x5efb9af, 0xfe12320, 0x09772};
 /* 2^400: turns the cuzk_fp inverse of the number v into 2^784 / v. */
-static const cuzk_fp fpv_inv_scale = {{0x56350003480e6299u, 0x8670deb2699eb128u, 0x983e84ef6697c988u, 0xe3e8a053a4e6fe97u,
+static const cuzk_fp fpv_inv_scale = {{0x56350003480e6299u, 0x8670deb2699eb128u, 0x0983e84ef6697c98u, 0xe3e8a053a4e6fe97u,
                                        0x385c20d323ecf271u, 0x156da47f12866eb6u}};
 #endif
 #define FPV_MASK ((INT64_C(1) << FPV_BITS) - 1)
