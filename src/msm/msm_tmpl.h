@@ -1,123 +1,212 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Multi-scalar multiplication over one group; included once per group, never linked. Before inclusion define MSM_G(name)
- * (functions of the group), MSM_FN(name) (statics), MSM_AFFINE, MSM_JAC, MSM_BASES (struct tag), MSM_PUBLIC(suffix). */
+ * (functions of the group), MSM_FN(name) (statics), MSM_AFFINE, MSM_JAC, MSM_BASES (struct tag), MSM_PUBLIC(suffix),
+ * MSM_OPS (function that picks the batch table), MSM_BLOCK (bases a block). */
 
-#define BLOCK ((size_t)1 << 18)
-
-struct MSM_FN(work) {
-  const MSM_AFFINE *p;
-  uint64_t (*k)[4]; /* canonical scalars of the block */
-  size_t n;
-  unsigned c, n_windows;
-  MSM_JAC *sums;    /* one a window */
-  MSM_JAC *buckets; /* 2^(c-1) a worker */
-};
-
-static int MSM_FN(digit)(const uint64_t k[4], unsigned c, unsigned w) {
-  /* Signed digit of window w: the plain one plus the carry of the bits below, minus 2^c when it is above 2^(c-1). The carry into
-   * window w is bit w*c-1 except that a digit of exactly 2^(c-1) before carries too, so it is found by walking up. */
-  unsigned carry = 0;
-  int d = 0;
-  for (unsigned i = 0; i <= w; i++) {
-    const unsigned b = i * c;
-    uint64_t v = b < 256 ? k[b / 64] >> (b % 64) : 0;
-    if (b % 64 + c > 64 && b / 64 + 1 < 4) v |= k[b / 64 + 1] << (64 - b % 64);
-    v = (v & ((1u << c) - 1)) + carry;
-    carry = v > (1u << (c - 1));
-    d = (int)v - (carry ? 1 << c : 0);
-  }
-  return d;
+/* *r = total of the affine point table entry, identity included. */
+static void MSM_FN(take)(MSM_AFFINE *r, const struct cuzk_batch_ops *ops, const void *table, size_t index) {
+  const uint32_t i = (uint32_t)index;
+  ops->store(r, table, &i, 1);
 }
 
-static void MSM_FN(window)(void *arg, size_t w, unsigned worker) {
-  struct MSM_FN(work) *m = arg;
-  const size_t nb = (size_t)1 << (m->c - 1);
-  MSM_JAC *b = m->buckets + nb * worker;
-  for (size_t i = 0; i < nb; i++) b[i] = MSM_G(identity);
-  for (size_t i = 0; i < m->n; i++) {
-    const int d = MSM_FN(digit)(m->k[i], m->c, (unsigned)w);
-    if (d > 0) MSM_G(add_affine)(&b[d - 1], &b[d - 1], &m->p[i]);
-    if (d < 0) {
-      MSM_AFFINE q;
-      MSM_G(affine_neg)(&q, &m->p[i]);
-      MSM_G(add_affine)(&b[-d - 1], &b[-d - 1], &q);
+struct MSM_FN(job) {
+  const struct cuzk_batch_ops *ops;
+  const struct MSM_BASES *src; /* or NULL: memory */
+  const MSM_AFFINE *memory;
+  const cuzk_fr *s;
+  const uint64_t *density;
+  size_t n_scalars;
+  struct cuzk_pool *pool;
+  struct worker *workers;
+  struct plan plan;
+  struct block block;
+  _Atomic int status; /* first failure of a task */
+  struct cuzk_detail *detail;
+  pthread_mutex_t lock; /* guards detail */
+};
+
+static void MSM_FN(place)(void *arg, size_t task, unsigned worker) {
+  struct MSM_FN(job) *m = arg;
+  struct block *b = &m->block;
+  struct worker *w = &m->workers[worker];
+  const struct chunk *c = &b->chunks[task];
+  if (atomic_load_explicit(&m->status, memory_order_relaxed) != CUZK_OK) return;
+  const MSM_AFFINE *p = m->memory ? m->memory + c->base : w->fetched;
+  if (!m->memory && c->n_bases) {
+    struct cuzk_detail d = {{0}};
+    const enum cuzk_status st = m->src->fetch(m->src->user, w->fetched, c->base, c->n_bases, &d);
+    if (st != CUZK_OK) {
+      (void)pthread_mutex_lock(&m->lock);
+      if (atomic_load(&m->status) == CUZK_OK) {
+        if (m->detail) *m->detail = d;
+        atomic_store(&m->status, (int)st);
+      }
+      (void)pthread_mutex_unlock(&m->lock);
+      return;
     }
   }
+  size_t n_general = 0, n_ones = 0;
+  uint32_t k = 0; /* base within the chunk */
+  for (size_t j = c->first; j < c->first + c->count; j++) {
+    if (m->density && !((m->density[j / 64] >> (j % 64)) & 1)) continue;
+    switch (scalar_kind(&m->s[j])) {
+      case SCALAR_ZERO: break;
+      case SCALAR_GENERAL:
+        put_digits(&m->plan, b, c->general + n_general, &m->s[j]);
+        w->general[n_general++] = k;
+        break;
+      case SCALAR_ONE:
+        b->one_refs[c->ones + n_ones] = (uint32_t)(b->n_general + c->ones + n_ones);
+        w->ones[n_ones++] = k;
+        break;
+      case SCALAR_MINUS_ONE:
+        b->one_refs[c->ones + n_ones] = (uint32_t)(b->n_general + c->ones + n_ones) | CUZK_BATCH_NEG;
+        w->ones[n_ones++] = k;
+        break;
+    }
+    k++;
+  }
+  const size_t bytes = m->ops->point_bytes;
+  m->ops->load(b->table + c->general * bytes, p, w->general, n_general);
+  m->ops->load(b->table + (b->n_general + c->ones) * bytes, p, w->ones, n_ones);
+}
+
+/* Total of one window from its row and column sums: sum over (row * 2^k + column + 1) * bucket. */
+static void MSM_FN(window_total)(MSM_JAC *r, const struct cuzk_batch_ops *ops, const char *rows, size_t row_stride,
+                                 size_t rows_a_range, size_t n_rows, const char *columns, size_t n_columns, unsigned k) {
   MSM_JAC run = MSM_G(identity), sum = MSM_G(identity);
-  for (size_t i = nb; i-- > 0;) {
-    MSM_G(add)(&run, &run, &b[i]);
+  MSM_AFFINE p;
+  for (size_t i = n_rows; i-- > 1;) {
+    MSM_FN(take)(&p, ops, rows + i / rows_a_range * row_stride, i % rows_a_range);
+    MSM_G(add_affine)(&run, &run, &p);
     MSM_G(add)(&sum, &sum, &run);
   }
-  m->sums[w] = sum;
+  for (unsigned i = 0; i < k; i++) MSM_G(dbl)(&sum, &sum);
+  run = MSM_G(identity);
+  for (size_t i = n_columns; i-- > 0;) {
+    MSM_FN(take)(&p, ops, columns, i);
+    MSM_G(add_affine)(&run, &run, &p);
+    MSM_G(add)(&sum, &sum, &run);
+  }
+  *r = sum;
+}
+
+struct MSM_FN(totals) {
+  struct MSM_FN(job) *m;
+  MSM_JAC *window; /* n_windows */
+};
+
+static void MSM_FN(finish)(void *arg, size_t task, unsigned worker) {
+  struct MSM_FN(totals) *t = arg;
+  const struct MSM_FN(job) *m = t->m;
+  const struct plan *p = &m->plan;
+  const size_t bytes = m->ops->point_bytes, n_rows_a_range = p->n_rows / p->n_ranges, per_range = n_rows_a_range + p->n_columns;
+  struct worker *w = &m->workers[worker];
+  const char *sums = m->block.range_sums + task * p->n_ranges * per_range * bytes;
+  const char *columns = sums + n_rows_a_range * bytes;
+  if (p->n_ranges > 1) {
+    size_t n = 0;
+    for (size_t c = 0; c < p->n_columns; c++) {
+      w->start[c] = (uint32_t)n;
+      for (size_t r = 0; r < p->n_ranges; r++) w->refs[n++] = (uint32_t)(r * per_range + n_rows_a_range + c);
+    }
+    w->start[p->n_columns] = (uint32_t)n;
+    cuzk_sums_run(&w->sums, w->buckets, sums, w->refs, w->start, p->n_columns);
+    columns = w->buckets;
+  }
+  MSM_FN(window_total)(&t->window[task], m->ops, sums, per_range * bytes, n_rows_a_range, p->n_rows, columns, p->n_columns,
+                       p->log2_columns);
+}
+
+/* Adds the block's sum to *acc. */
+static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
+  enum cuzk_status st = CUZK_OK;
+  struct block *b = &m->block;
+  const unsigned n_workers = cuzk_pool_workers(m->pool);
+  MSM_JAC window[MAX_WINDOWS];
+  MSM_AFFINE p;
+  struct count_task ct = {b, m->s, m->density};
+  cuzk_pool_run(m->pool, count_chunk, &ct, b->n_chunks);
+  sum_counts(b);
+  plan_make(&m->plan, b->n_general, n_workers);
+  CUZK_TRY(block_alloc(b, &m->plan, m->ops->point_bytes));
+  cuzk_pool_run(m->pool, MSM_FN(place), m, b->n_chunks);
+  CUZK_TRY((enum cuzk_status)atomic_load(&m->status));
+  struct sum_task t = {&m->plan, b, m->workers};
+  if (b->n_ones) {
+    cuzk_pool_run(m->pool, sum_ones, &t, b->n_one_slices);
+    uint32_t start[2] = {0, (uint32_t)b->n_one_slices};
+    struct worker *w = &m->workers[0];
+    for (uint32_t i = 0; i < b->n_one_slices; i++) b->one_refs[i] = i; /* the references are spent */
+    cuzk_sums_run(&w->sums, w->buckets, b->one_sums, b->one_refs, start, 1);
+    MSM_FN(take)(&p, m->ops, w->buckets, 0);
+    MSM_G(add_affine)(acc, acc, &p);
+  }
+  if (b->n_general) {
+    cuzk_pool_run(m->pool, sort_window, &t, m->plan.n_windows);
+    cuzk_pool_run(m->pool, sum_range, &t, m->plan.n_windows * m->plan.n_ranges);
+    struct MSM_FN(totals) f = {m, window};
+    cuzk_pool_run(m->pool, MSM_FN(finish), &f, m->plan.n_windows);
+    MSM_JAC total = window[m->plan.n_windows - 1];
+    for (size_t i = m->plan.n_windows - 1; i-- > 0;) {
+      for (unsigned k = 0; k < m->plan.c; k++) MSM_G(dbl)(&total, &total);
+      MSM_G(add)(&total, &total, &window[i]);
+    }
+    MSM_G(add)(acc, acc, &total);
+  }
+out:
+  block_free(b);
+  return st;
+}
+
+static enum cuzk_status MSM_FN(run)(MSM_JAC *out, const struct MSM_BASES *src, const MSM_AFFINE *memory, size_t n_bases,
+                                    const cuzk_fr *s, size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
+                                    const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
+  enum cuzk_status st = CUZK_OK;
+  *out = MSM_G(identity);
+  const size_t set = density ? count_set(density, n_scalars) : n_scalars;
+  if (set != n_bases) return cuzk_fail(d, CUZK_E_ARG, "%zu bases for %zu scalars", n_bases, set);
+  if (n_bases == 0) return CUZK_OK;
+  const unsigned n_workers = cuzk_pool_workers(pool);
+  struct MSM_FN(job) m = {.ops = MSM_OPS(),
+                          .src = src,
+                          .memory = memory,
+                          .s = s,
+                          .density = density,
+                          .n_scalars = n_scalars,
+                          .pool = pool,
+                          .detail = d};
+  MSM_JAC acc = MSM_G(identity);
+  (void)pthread_mutex_init(&m.lock, NULL);
+  m.workers = workers_create(m.ops, n_workers, memory ? 0 : sizeof(MSM_AFFINE));
+  m.block.chunks = cuzk_malloc_array(MSM_BLOCK / CHUNK * 4, sizeof *m.block.chunks);
+  if (!m.workers || !m.block.chunks) CUZK_TRY(CUZK_E_NOMEM);
+  size_t scalar = 0, base = 0;
+  while (scalar < n_scalars) {
+    cut_block(&m.block, &scalar, &base, n_scalars, density, MSM_BLOCK);
+    CUZK_TRY(MSM_FN(run_block)(&m, &acc));
+    if (!cuzk_progress(progress, stage, base, n_bases, "points")) CUZK_TRY(CUZK_E_CANCELLED);
+  }
+  *out = acc;
+out:
+  if (st == CUZK_E_NOMEM) (void)cuzk_fail(d, st, "no memory for a sum of %zu points", n_bases);
+  cuzk_free(m.block.chunks);
+  workers_destroy(m.workers, n_workers);
+  (void)pthread_mutex_destroy(&m.lock);
+  return st;
 }
 
 enum cuzk_status MSM_PUBLIC(_stream)(MSM_JAC *out, const struct MSM_BASES *src, size_t n_bases, const cuzk_fr *s,
                                      size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
                                      const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
-  enum cuzk_status st = CUZK_OK;
-  const size_t cap = n_bases < BLOCK ? n_bases : BLOCK;
-  struct MSM_FN(work) m = {.c = cap < 64 ? 4 : cap < 4096 ? 8 : 12};
-  m.n_windows = 256 / m.c + 1;
-  MSM_AFFINE *p = NULL;
-  MSM_JAC acc = MSM_G(identity);
-  *out = MSM_G(identity);
-  size_t set = n_scalars;
-  if (density) {
-    set = 0;
-    for (size_t j = 0; j < n_scalars; j++) set += (density[j / 64] >> (j % 64)) & 1;
-  }
-  if (set != n_bases) return cuzk_fail(d, CUZK_E_ARG, "%zu bases for %zu scalars", n_bases, set);
-  if (n_bases == 0) return CUZK_OK;
-  p = cuzk_malloc_array(cap, sizeof *p);
-  m.k = cuzk_malloc_array(cap, sizeof *m.k);
-  m.sums = cuzk_malloc_array(m.n_windows, sizeof *m.sums);
-  m.buckets = cuzk_malloc_array((size_t)cuzk_pool_workers(pool) << (m.c - 1), sizeof *m.buckets);
-  if (!p || !m.k || !m.sums || !m.buckets) {
-    st = cuzk_fail(d, CUZK_E_NOMEM, "no memory for a sum of %zu points", n_bases);
-    goto out;
-  }
-  m.p = p;
-  size_t j = 0;
-  for (size_t first = 0; first < n_bases; first += m.n) {
-    m.n = n_bases - first < cap ? n_bases - first : cap;
-    CUZK_TRY(src->fetch(src->user, p, first, m.n, d));
-    for (size_t i = 0; i < m.n; j++)
-      if (!density || ((density[j / 64] >> (j % 64)) & 1)) cuzk_fr_to_canon(m.k[i++], &s[j]);
-    cuzk_pool_run(pool, MSM_FN(window), &m, m.n_windows);
-    MSM_JAC t = MSM_G(identity);
-    for (unsigned w = m.n_windows; w-- > 0;) {
-      for (unsigned i = 0; i < m.c; i++) MSM_G(dbl)(&t, &t);
-      MSM_G(add)(&t, &t, &m.sums[w]);
-    }
-    MSM_G(add)(&acc, &acc, &t);
-    if (!cuzk_progress(progress, stage, first + m.n, n_bases, "points")) CUZK_TRY(CUZK_E_CANCELLED);
-  }
-  *out = acc;
-out:
-  cuzk_free(p);
-  cuzk_free(m.k);
-  cuzk_free(m.sums);
-  cuzk_free(m.buckets);
-  return st;
-}
-
-static enum cuzk_status MSM_FN(fetch_memory)(void *user, MSM_AFFINE *dst, size_t first, size_t count, struct cuzk_detail *d) {
-  (void)d;
-  memcpy(dst, (const MSM_AFFINE *)user + first, count * sizeof *dst);
-  return CUZK_OK;
+  return MSM_FN(run)(out, src, NULL, n_bases, s, n_scalars, density, pool, progress, stage, d);
 }
 
 enum cuzk_status MSM_PUBLIC(_dense)(MSM_JAC *out, const MSM_AFFINE *p, size_t n_bases, const cuzk_fr *s, size_t n_scalars,
                                     const uint64_t *density, struct cuzk_pool *pool) {
-  union {
-    const MSM_AFFINE *c;
-    void *v;
-  } u = {p};
-  const struct MSM_BASES src = {MSM_FN(fetch_memory), u.v};
-  return MSM_PUBLIC(_stream)(out, &src, n_bases, s, n_scalars, density, pool, NULL, NULL, NULL);
+  return MSM_FN(run)(out, NULL, p, n_bases, s, n_scalars, density, pool, NULL, NULL, NULL);
 }
 
 enum cuzk_status MSM_PUBLIC()(MSM_JAC *out, const MSM_AFFINE *p, const cuzk_fr *s, size_t n, struct cuzk_pool *pool) {
-  return MSM_PUBLIC(_dense)(out, p, n, s, n, NULL, pool);
+  return MSM_FN(run)(out, NULL, p, n, s, n, NULL, pool, NULL, NULL, NULL);
 }
-#undef BLOCK
