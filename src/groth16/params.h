@@ -2,6 +2,7 @@
 /** Verifying keys (`.vk`) and parameters (`.params`), byte for byte bellperson's (formats specification 4.1, 4.2, 2.3). */
 #ifndef CUZK_GROTH16_PARAMS_H
 #define CUZK_GROTH16_PARAMS_H
+#include "base/file.h"
 #include "base/pool.h"
 #include "base/progress.h"
 #include "cuzk/status.h"
@@ -30,8 +31,9 @@ extern const char *const cuzk_section_names[CUZK_N_SECTIONS]; /* "h", "l", "a", 
 
 /** A parameter file, memory-mapped. Points stay in the file's big-endian form until they are used. */
 struct cuzk_params {
-  char *path;
-  const uint8_t *map;
+  char *path; /* NULL for bytes in memory */
+  struct cuzk_file file;
+  const uint8_t *map; /* the file's bytes */
   size_t n_bytes;
   struct cuzk_vk vk;
   struct {
@@ -43,6 +45,10 @@ struct cuzk_params {
 /** Maps the file, reads and checks the vk, finds the sections, checks every length against the file's size, rejects trailing
  *  bytes. Errors: E_NOENT, E_IO, E_FORMAT (with offset and what was expected; an HTML page is named as such), point errors. */
 enum cuzk_status cuzk_params_open(struct cuzk_params **out, const char *path, struct cuzk_detail *d);
+/** The same for bytes in memory: p borrows data[n] and has no path; after use clear p->vk, nothing else. name is what the detail
+ *  calls the source. Errors: E_FORMAT, point errors, E_NOMEM; p holds nothing then. */
+enum cuzk_status cuzk_params_parse(struct cuzk_params *p, const uint8_t *data, size_t n, const char *name,
+                                   struct cuzk_detail *d);
 void cuzk_params_close(struct cuzk_params **p);
 /** Do the section lengths fit this circuit? (formats specification 3.3) Errors: E_MISMATCH naming the first that does not. */
 enum cuzk_status cuzk_params_match(const struct cuzk_params *p, const struct cuzk_shape *shape, struct cuzk_detail *d);
