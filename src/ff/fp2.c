@@ -8,47 +8,6 @@ const cuzk_fp2 cuzk_fp2_one = {{{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f4
 static const cuzk_fp half = {{0x1804000000015554u, 0x855000053ab00001u, 0x633cb57c253c276fu, 0x6e22d1ec31ebb502u,
                               0xd3916126f2d14ca2u, 0x17fbb8571a006596u}}; /* 1/2 */
 
-void cuzk_fp2_add(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b) {
-  cuzk_fp_add(&r->c0, &a->c0, &b->c0);
-  cuzk_fp_add(&r->c1, &a->c1, &b->c1);
-}
-
-void cuzk_fp2_sub(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b) {
-  cuzk_fp_sub(&r->c0, &a->c0, &b->c0);
-  cuzk_fp_sub(&r->c1, &a->c1, &b->c1);
-}
-
-void cuzk_fp2_neg(cuzk_fp2 *r, const cuzk_fp2 *a) {
-  cuzk_fp_neg(&r->c0, &a->c0);
-  cuzk_fp_neg(&r->c1, &a->c1);
-}
-
-void cuzk_fp2_dbl(cuzk_fp2 *r, const cuzk_fp2 *a) {
-  cuzk_fp_dbl(&r->c0, &a->c0);
-  cuzk_fp_dbl(&r->c1, &a->c1);
-}
-
-void cuzk_fp2_mul(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b) {
-  cuzk_fp s, t, u, v;
-  cuzk_fp_add(&s, &a->c0, &a->c1);
-  cuzk_fp_add(&t, &b->c0, &b->c1);
-  cuzk_fp_mul(&s, &s, &t);
-  cuzk_fp_mul(&u, &a->c0, &b->c0);
-  cuzk_fp_mul(&v, &a->c1, &b->c1);
-  cuzk_fp_sub(&r->c0, &u, &v);
-  cuzk_fp_sub(&s, &s, &u);
-  cuzk_fp_sub(&r->c1, &s, &v);
-}
-
-void cuzk_fp2_sqr(cuzk_fp2 *r, const cuzk_fp2 *a) {
-  cuzk_fp s, d, t;
-  cuzk_fp_add(&s, &a->c0, &a->c1);
-  cuzk_fp_sub(&d, &a->c0, &a->c1);
-  cuzk_fp_mul(&t, &a->c0, &a->c1);
-  cuzk_fp_mul(&r->c0, &s, &d);
-  cuzk_fp_dbl(&r->c1, &t);
-}
-
 void cuzk_fp2_mul_fp(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp *b) {
   const cuzk_fp k = *b;
   cuzk_fp_mul(&r->c0, &a->c0, &k);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "ff/fp6.h"
 
-#include "ff/fp2_wide.h"
-
 #define FP_ONE                                                                                                             \
   {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u, 0x5c071a97a256ec6du,               \
     0x15f65ec3fa80e493u}}
@@ -23,41 +21,35 @@ void cuzk_fp6_sub(cuzk_fp6 *r, const cuzk_fp6 *a, const cuzk_fp6 *b) {
 
 void cuzk_fp6_neg(cuzk_fp6 *r, const cuzk_fp6 *a) { cuzk_fp6_sub(r, &cuzk_fp6_zero, a); }
 
-/* Karatsuba over Fp2, six products; sums are taken before the reduction, which happens once per coordinate. */
+/* Karatsuba over Fp2: six products. */
 void cuzk_fp6_mul(cuzk_fp6 *r, const cuzk_fp6 *a, const cuzk_fp6 *b) {
-  struct fp2_wide v0, v1, v2, t, u;
-  cuzk_fp2 s, w;
-  cuzk_fp6 out;
-  fp2_wide_mul(&v0, &a->c0, &b->c0);
-  fp2_wide_mul(&v1, &a->c1, &b->c1);
-  fp2_wide_mul(&v2, &a->c2, &b->c2);
+  cuzk_fp2 v0, v1, v2, s, t, k0, k1;
+  cuzk_fp2_mul(&v0, &a->c0, &b->c0);
+  cuzk_fp2_mul(&v1, &a->c1, &b->c1);
+  cuzk_fp2_mul(&v2, &a->c2, &b->c2);
   /* c0 = v0 + xi ((a1 + a2)(b1 + b2) - v1 - v2) */
   cuzk_fp2_add(&s, &a->c1, &a->c2);
-  cuzk_fp2_add(&w, &b->c1, &b->c2);
-  fp2_wide_mul(&t, &s, &w);
-  fp2_wide_sub(&t, &t, &v1);
-  fp2_wide_sub(&t, &t, &v2);
-  fp2_wide_mul_xi(&t, &t);
-  fp2_wide_add(&t, &t, &v0);
-  fp2_wide_redc(&out.c0, &t);
+  cuzk_fp2_add(&t, &b->c1, &b->c2);
+  cuzk_fp2_mul(&k0, &s, &t);
+  cuzk_fp2_sub(&k0, &k0, &v1);
+  cuzk_fp2_sub(&k0, &k0, &v2);
+  cuzk_fp2_mul_xi(&k0, &k0);
   /* c1 = (a0 + a1)(b0 + b1) - v0 - v1 + xi v2 */
   cuzk_fp2_add(&s, &a->c0, &a->c1);
-  cuzk_fp2_add(&w, &b->c0, &b->c1);
-  fp2_wide_mul(&t, &s, &w);
-  fp2_wide_sub(&t, &t, &v0);
-  fp2_wide_sub(&t, &t, &v1);
-  fp2_wide_mul_xi(&u, &v2);
-  fp2_wide_add(&t, &t, &u);
-  fp2_wide_redc(&out.c1, &t);
+  cuzk_fp2_add(&t, &b->c0, &b->c1);
+  cuzk_fp2_mul(&k1, &s, &t);
+  cuzk_fp2_sub(&k1, &k1, &v0);
+  cuzk_fp2_sub(&k1, &k1, &v1);
   /* c2 = (a0 + a2)(b0 + b2) - v0 - v2 + v1 */
   cuzk_fp2_add(&s, &a->c0, &a->c2);
-  cuzk_fp2_add(&w, &b->c0, &b->c2);
-  fp2_wide_mul(&t, &s, &w);
-  fp2_wide_sub(&t, &t, &v0);
-  fp2_wide_sub(&t, &t, &v2);
-  fp2_wide_add(&t, &t, &v1);
-  fp2_wide_redc(&out.c2, &t);
-  *r = out;
+  cuzk_fp2_add(&t, &b->c0, &b->c2);
+  cuzk_fp2_mul(&s, &s, &t);
+  cuzk_fp2_sub(&s, &s, &v0);
+  cuzk_fp2_sub(&s, &s, &v2);
+  cuzk_fp2_add(&r->c2, &s, &v1);
+  cuzk_fp2_add(&r->c0, &v0, &k0);
+  cuzk_fp2_mul_xi(&t, &v2);
+  cuzk_fp2_add(&r->c1, &k1, &t);
 }
 
 /* Chung and Hasan's SQR2: two products and three squares. */
@@ -83,28 +75,21 @@ void cuzk_fp6_sqr(cuzk_fp6 *r, const cuzk_fp6 *a) {
 }
 
 void cuzk_fp6_mul_01(cuzk_fp6 *r, const cuzk_fp6 *a, const cuzk_fp2 *b0, const cuzk_fp2 *b1) {
-  struct fp2_wide v0, v1, t, u;
-  cuzk_fp2 s, w;
-  cuzk_fp6 out;
-  fp2_wide_mul(&v0, &a->c0, b0);
-  fp2_wide_mul(&v1, &a->c1, b1);
-  /* c0 = v0 + xi a2 b1 */
-  fp2_wide_mul(&t, &a->c2, b1);
-  fp2_wide_mul_xi(&t, &t);
-  fp2_wide_add(&t, &t, &v0);
-  fp2_wide_redc(&out.c0, &t);
-  /* c2 = a2 b0 + v1 */
-  fp2_wide_mul(&u, &a->c2, b0);
-  fp2_wide_add(&u, &u, &v1);
-  fp2_wide_redc(&out.c2, &u);
+  cuzk_fp2 v0, v1, s, t, k;
+  cuzk_fp2_mul(&v0, &a->c0, b0);
+  cuzk_fp2_mul(&v1, &a->c1, b1);
   /* c1 = (a0 + a1)(b0 + b1) - v0 - v1 */
   cuzk_fp2_add(&s, &a->c0, &a->c1);
-  cuzk_fp2_add(&w, b0, b1);
-  fp2_wide_mul(&t, &s, &w);
-  fp2_wide_sub(&t, &t, &v0);
-  fp2_wide_sub(&t, &t, &v1);
-  fp2_wide_redc(&out.c1, &t);
-  *r = out;
+  cuzk_fp2_add(&t, b0, b1);
+  cuzk_fp2_mul(&k, &s, &t);
+  cuzk_fp2_sub(&k, &k, &v0);
+  cuzk_fp2_sub(&k, &k, &v1);
+  cuzk_fp2_mul(&s, &a->c2, b1);
+  cuzk_fp2_mul(&t, &a->c2, b0);
+  cuzk_fp2_add(&r->c2, &t, &v1);
+  cuzk_fp2_mul_xi(&s, &s);
+  cuzk_fp2_add(&r->c0, &s, &v0);
+  r->c1 = k;
 }
 
 void cuzk_fp6_mul_1(cuzk_fp6 *r, const cuzk_fp6 *a, const cuzk_fp2 *b1) {

@@ -74,39 +74,6 @@ static inline void MONT_FN(mul)(uint64_t *r, const uint64_t *a, const uint64_t *
   MONT_FN(reduce_once)(r, t, t[MONT_N]);
 }
 
-/* Integer product of 2 MONT_N limbs; r overlaps neither operand. */
-static inline void MONT_FN(mul_wide)(uint64_t *r, const uint64_t *a, const uint64_t *b) {
-  for (int i = 0; i < 2 * MONT_N; i++) r[i] = 0;
-  for (int i = 0; i < MONT_N; i++) {
-    cuzk_u128 s = 0;
-    for (int j = 0; j < MONT_N; j++) {
-      s += (cuzk_u128)a[j] * b[i] + r[i + j];
-      r[i + j] = (uint64_t)s;
-      s >>= 64;
-    }
-    r[i + MONT_N] = (uint64_t)s;
-  }
-}
-
-/* r = t/2^(64 MONT_N) modulo the modulus, for t of 2 MONT_N limbs below modulus * 2^(64 MONT_N). */
-static inline void MONT_FN(redc)(uint64_t *r, const uint64_t *t) {
-  uint64_t u[2 * MONT_N], carry = 0;
-  for (int i = 0; i < 2 * MONT_N; i++) u[i] = t[i];
-  for (int i = 0; i < MONT_N; i++) {
-    const uint64_t m = u[i] * MONT_INV;
-    cuzk_u128 s = 0;
-    for (int j = 0; j < MONT_N; j++) {
-      s += (cuzk_u128)m * MONT_MODULUS[j] + u[i + j];
-      u[i + j] = (uint64_t)s;
-      s >>= 64;
-    }
-    s += (cuzk_u128)u[i + MONT_N] + carry;
-    u[i + MONT_N] = (uint64_t)s;
-    carry = (uint64_t)(s >> 64);
-  }
-  MONT_FN(reduce_once)(r, u + MONT_N, carry);
-}
-
 static inline bool MONT_FN(below_modulus)(const uint64_t *a) {
   for (int i = MONT_N - 1; i >= 0; i--)
     if (a[i] != MONT_MODULUS[i]) return a[i] < MONT_MODULUS[i];

@@ -2,8 +2,7 @@
 /** The kernels of Fp and Fr behind one table of function pointers: portable C at first, replaced by faster code where the processor
  *  allows it before main runs. fp.h and fr.h wrap them; other layers call those.
  *
- *  A double-width ("wide") value is a non-negative integer of twelve limbs below Q = p 2^382; it stands for itself modulo p. Products
- *  of two reduced values are below p^2 < 0.41 Q. Outputs may be the same array as an input, except where said. */
+ *  Outputs may be the same array as an input. */
 #ifndef CUZK_FF_OPS_H
 #define CUZK_FF_OPS_H
 #include <stdint.h>
@@ -14,14 +13,9 @@ struct cuzk_ff_ops {
   /** Montgomery product, a b/2^384 mod p. */
   void (*fp_mul)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
   void (*fp_sqr)(uint64_t r[6], const uint64_t a[6]);
-  /** Integer product of any two 384-bit values; r overlaps neither. */
-  void (*fp_mul_wide)(uint64_t r[12], const uint64_t a[6], const uint64_t b[6]);
-  void (*fp_sqr_wide)(uint64_t r[12], const uint64_t a[6]);
-  /** Sum and difference modulo Q. */
-  void (*fp_wide_add)(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]);
-  void (*fp_wide_sub)(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]);
-  /** t/2^384 mod p, reduced, for t below Q. */
-  void (*fp_redc)(uint64_t r[6], const uint64_t t[12]);
+  /** Product and square in Fp2, coordinates c0 c1 one after the other. */
+  void (*fp2_mul)(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]);
+  void (*fp2_sqr)(uint64_t r[12], const uint64_t a[12]);
   void (*fr_add)(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
   void (*fr_sub)(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
   /** As fp_mul; b may be any 256-bit value. */

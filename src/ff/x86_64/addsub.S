@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sums and differences of Fp, Fr and double-width Fp values: plain x86-64, no branches. */
+/* Sums and differences of Fp and Fr: plain x86-64, no branches. */
 #include "asm.inc"
 
 	.section .rodata
@@ -7,9 +7,6 @@
 p_limbs:
 	.quad	0xb9feffffffffaaab, 0x1eabfffeb153ffff, 0x6730d2a0f6b0f624
 	.quad	0x64774b84f38512bf, 0x4b1ba7b6434bacd7, 0x1a0111ea397fe69a
-q_limbs:	/* p 2^382: its limbs 5 to 11, those below are zero */
-	.quad	0xc000000000000000, 0xee7fbfffffffeaaa, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89
-	.quad	0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6
 r_limbs:
 	.quad	0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48
 
@@ -168,131 +165,3 @@ FUNCTION cuzk_fr_sub_x64
 	mov	[rdi + 24], r9
 	ret
 END cuzk_fr_sub_x64
-
-/* void cuzk_fp_wide_add_x64(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]): modulo p 2^382 */
-FUNCTION cuzk_fp_wide_add_x64
-	SAVE_ALL
-	mov	rax, [rsi]
-	mov	rcx, [rsi + 8]
-	mov	r8, [rsi + 16]
-	mov	r9, [rsi + 24]
-	mov	r10, [rsi + 32]
-	add	rax, [rdx]
-	adc	rcx, [rdx + 8]
-	adc	r8, [rdx + 16]
-	adc	r9, [rdx + 24]
-	adc	r10, [rdx + 32]
-	mov	[rdi], rax
-	mov	[rdi + 8], rcx
-	mov	[rdi + 16], r8
-	mov	[rdi + 24], r9
-	mov	[rdi + 32], r10
-	mov	rax, [rsi + 40]
-	mov	rcx, [rsi + 48]
-	mov	r8, [rsi + 56]
-	mov	r9, [rsi + 64]
-	mov	r10, [rsi + 72]
-	mov	r11, [rsi + 80]
-	mov	rbx, [rsi + 88]
-	adc	rax, [rdx + 40]
-	adc	rcx, [rdx + 48]
-	adc	r8, [rdx + 56]
-	adc	r9, [rdx + 64]
-	adc	r10, [rdx + 72]
-	adc	r11, [rdx + 80]
-	adc	rbx, [rdx + 88]
-	mov	rsi, rax
-	mov	rdx, rcx
-	mov	rbp, r8
-	mov	r12, r9
-	mov	r13, r10
-	mov	r14, r11
-	mov	r15, rbx
-	sub	rax, [rip + q_limbs]
-	sbb	rcx, [rip + q_limbs + 8]
-	sbb	r8, [rip + q_limbs + 16]
-	sbb	r9, [rip + q_limbs + 24]
-	sbb	r10, [rip + q_limbs + 32]
-	sbb	r11, [rip + q_limbs + 40]
-	sbb	rbx, [rip + q_limbs + 48]
-	cmovc	rax, rsi
-	cmovc	rcx, rdx
-	cmovc	r8, rbp
-	cmovc	r9, r12
-	cmovc	r10, r13
-	cmovc	r11, r14
-	cmovc	rbx, r15
-	mov	[rdi + 40], rax
-	mov	[rdi + 48], rcx
-	mov	[rdi + 56], r8
-	mov	[rdi + 64], r9
-	mov	[rdi + 72], r10
-	mov	[rdi + 80], r11
-	mov	[rdi + 88], rbx
-	RESTORE_ALL
-	ret
-END cuzk_fp_wide_add_x64
-
-/* void cuzk_fp_wide_sub_x64(uint64_t r[12], const uint64_t a[12], const uint64_t b[12]): modulo p 2^382 */
-FUNCTION cuzk_fp_wide_sub_x64
-	SAVE_ALL
-	mov	rax, [rsi]
-	mov	rcx, [rsi + 8]
-	mov	r8, [rsi + 16]
-	mov	r9, [rsi + 24]
-	mov	r10, [rsi + 32]
-	sub	rax, [rdx]
-	sbb	rcx, [rdx + 8]
-	sbb	r8, [rdx + 16]
-	sbb	r9, [rdx + 24]
-	sbb	r10, [rdx + 32]
-	mov	[rdi], rax
-	mov	[rdi + 8], rcx
-	mov	[rdi + 16], r8
-	mov	[rdi + 24], r9
-	mov	[rdi + 32], r10
-	mov	rax, [rsi + 40]
-	mov	rcx, [rsi + 48]
-	mov	r8, [rsi + 56]
-	mov	r9, [rsi + 64]
-	mov	r10, [rsi + 72]
-	mov	r11, [rsi + 80]
-	mov	rbx, [rsi + 88]
-	sbb	rax, [rdx + 40]
-	sbb	rcx, [rdx + 48]
-	sbb	r8, [rdx + 56]
-	sbb	r9, [rdx + 64]
-	sbb	r10, [rdx + 72]
-	sbb	r11, [rdx + 80]
-	sbb	rbx, [rdx + 88]
-	sbb	rsi, rsi
-	mov	rdx, [rip + q_limbs]
-	mov	rbp, [rip + q_limbs + 8]
-	mov	r12, [rip + q_limbs + 16]
-	mov	r13, [rip + q_limbs + 24]
-	mov	r14, [rip + q_limbs + 32]
-	mov	r15, [rip + q_limbs + 40]
-	and	rdx, rsi
-	and	rbp, rsi
-	and	r12, rsi
-	and	r13, rsi
-	and	r14, rsi
-	and	r15, rsi
-	and	rsi, [rip + q_limbs + 48]
-	add	rax, rdx
-	adc	rcx, rbp
-	adc	r8, r12
-	adc	r9, r13
-	adc	r10, r14
-	adc	r11, r15
-	adc	rbx, rsi
-	mov	[rdi + 40], rax
-	mov	[rdi + 48], rcx
-	mov	[rdi + 56], r8
-	mov	[rdi + 64], r9
-	mov	[rdi + 72], r10
-	mov	[rdi + 80], r11
-	mov	[rdi + 88], rbx
-	RESTORE_ALL
-	ret
-END cuzk_fp_wide_sub_x64
