@@ -25,7 +25,8 @@ struct cuzk_batch_ops {
   void (*store)(void *dst, const void *src, const uint32_t *index, size_t n);
   /* dst[to[i]] = +-src[from[i]] */
   void (*copy)(void *dst, const uint32_t *to, const void *src, const uint32_t *from, size_t n);
-  /* dst[to[i]] = +-src[a[i]] +- src[b[i]]. dst may be src if to[i] is a[i] without its sign and no point appears twice.
+  /* dst[to[i]] = +-src[a[i]] +- src[b[i]]. dst may be src if no place that is written is
+   * read by another pair; to[i] may be a[i] or b[i].
    * scratch: scratch_bytes, 64-byte aligned. */
   void (*add)(void *dst, const uint32_t *to, const void *src, const uint32_t *a, const uint32_t *b, size_t n, void *scratch);
 };

@@ -17,24 +17,20 @@
 #include "base/fail.h"
 #include "msm/batch.h"
 #include "msm/sums.h"
+#include "msm/windows.h"
 
 #define CHUNK ((size_t)4096)         /* scalars; a multiple of 64 */
-#define MAX_WINDOW_BITS 16u          /* a digit with its sign fits 16 bits */
-#define MIN_WINDOW_BITS 4u           /* put_digits: fewer do not leave room for the offset */
-#define MAX_WINDOWS 64u              /* of MIN_WINDOW_BITS */
 #define RANGE_BUCKETS ((size_t)4096) /* at most, of a task of the bucket stage */
 #define RANGE_POINTS ((size_t)1 << 16) /* about, the same */
 #define ONE_SLICE ((size_t)1 << 15)
 
 struct plan {
-  unsigned c;          /* window bits */
-  unsigned n_windows;  /* signed windows over 255 bits; the top one may be narrower */
-  unsigned top_bits;
+  struct cuzk_windows w;
+  unsigned n_windows; /* w.n */
   unsigned log2_columns;
   size_t n_buckets;    /* 2^(c-1), bucket i is for digits i + 1 and -(i + 1) */
   size_t n_columns, n_rows; /* bucket = row * n_columns + column */
   size_t n_ranges;     /* a window; divides n_rows */
-  uint64_t offset[4];  /* half of each window: scalar + offset has digits that are the signed ones plus half a window */
 };
 
 struct chunk {
@@ -72,14 +68,9 @@ struct worker {
 enum scalar_kind { SCALAR_ZERO, SCALAR_ONE, SCALAR_MINUS_ONE, SCALAR_GENERAL };
 
 static cuzk_fr minus_one; /* written once */
-static uint64_t half_order[4]; /* (r - 1) / 2 */
 static pthread_once_t constants_once = PTHREAD_ONCE_INIT;
 
-static void constants_init(void) {
-  cuzk_fr_neg(&minus_one, &cuzk_fr_one);
-  for (int i = 0; i < 4; i++)
-    half_order[i] = cuzk_fr_modulus[i] >> 1 | (i < 3 ? cuzk_fr_modulus[i + 1] << 63 : 0);
-}
+static void constants_init(void) { cuzk_fr_neg(&minus_one, &cuzk_fr_one); }
 
 static inline enum scalar_kind scalar_kind(const cuzk_fr *s) {
   if (cuzk_fr_is_zero(s)) return SCALAR_ZERO;
@@ -152,23 +143,19 @@ static void sum_counts(struct block *b) {
   b->n_one_slices = (b->n_ones + ONE_SLICE - 1) / ONE_SLICE;
 }
 
-static unsigned windows_of(unsigned c) { return (255 + c - 1) / c; }
-
 static void plan_make(struct plan *p, size_t n, unsigned n_workers) {
   /* Additions: one a window and point; about two a bucket; the rows' and columns' running sums cost some ten times as much. */
   uint64_t best = UINT64_MAX;
-  p->c = MIN_WINDOW_BITS;
-  for (unsigned c = MIN_WINDOW_BITS; c <= MAX_WINDOW_BITS; c++) {
-    const uint64_t cost = windows_of(c) * ((uint64_t)n + (UINT64_C(2) << (c - 1)) + (UINT64_C(40) << (c / 2)));
+  unsigned c = 0;
+  for (unsigned k = CUZK_WINDOW_BITS_MIN; k <= CUZK_WINDOW_BITS_MAX; k++) {
+    const uint64_t cost = cuzk_windows_count(k) * ((uint64_t)n + (UINT64_C(2) << (k - 1)) + (UINT64_C(40) << (k / 2)));
     if (cost < best) {
       best = cost;
-      p->c = c;
+      c = k;
     }
   }
-  const unsigned c = p->c;
-  p->n_windows = windows_of(c);
-  const unsigned below = c * (p->n_windows - 1);
-  p->top_bits = 256 - below < c ? 256 - below : c;
+  cuzk_windows_init(&p->w, c);
+  p->n_windows = p->w.n;
   p->n_buckets = (size_t)1 << (c - 1);
   p->log2_columns = (c - 1) / 2;
   p->n_columns = (size_t)1 << p->log2_columns;
@@ -178,44 +165,12 @@ static void plan_make(struct plan *p, size_t n, unsigned n_workers) {
          (p->n_buckets / p->n_ranges > RANGE_BUCKETS || n / p->n_ranges > RANGE_POINTS ||
           (p->n_windows * p->n_ranges < 4 * (size_t)n_workers && n / p->n_ranges > 1024)))
     p->n_ranges *= 2;
-  memset(p->offset, 0, sizeof p->offset);
-  for (unsigned w = 0; w < p->n_windows; w++) {
-    const unsigned bit = w * c + (w + 1 < p->n_windows ? c : p->top_bits) - 1;
-    p->offset[bit / 64] |= (uint64_t)1 << (bit % 64);
-  }
 }
 
-/* A scalar above r/2 is replaced by itself minus r, negative; adding the offset makes it positive again and every window's digit
- * the signed one plus half the window. No carry runs from window to window. The windows cover 255 bits or 256; in units of 2^254
- * the offset is 1 / (1 - 2^-c) or twice that, and scalars lie within +-0.906: the sum stays inside for c >= 4. */
 static inline void put_digits(const struct plan *p, const struct block *b, size_t at, const cuzk_fr *s) {
-  uint64_t v[4], borrow = 0, carry = 0;
-  cuzk_fr_to_canon(v, s);
-  bool above = false;
-  for (int i = 3; i >= 0; i--) {
-    if (v[i] != half_order[i]) {
-      above = v[i] > half_order[i];
-      break;
-    }
-  }
-  const uint64_t mask = 0 - (uint64_t)above;
-  for (int i = 0; i < 4; i++) {
-    const uint64_t m = cuzk_fr_modulus[i] & mask, t = v[i] - m, u = t - borrow;
-    borrow = (v[i] < m) | (t < borrow);
-    v[i] = u;
-  }
-  for (int i = 0; i < 4; i++) {
-    const uint64_t t = v[i] + p->offset[i], u = t + carry;
-    carry = (t < v[i]) | (u < t);
-    v[i] = u;
-  }
-  const uint64_t digit_mask = ((uint64_t)1 << p->c) - 1;
-  for (unsigned w = 0; w < p->n_windows; w++) {
-    const unsigned bit = w * p->c, k = bit / 64, shift = bit % 64;
-    uint64_t t = v[k] >> shift;
-    if (shift + p->c > 64 && k < 3) t |= v[k + 1] << (64 - shift);
-    b->digits[w * b->n_general + at] = (uint16_t)(t & digit_mask);
-  }
+  uint64_t v[4];
+  cuzk_windows_value(v, &p->w, s);
+  for (unsigned i = 0; i < p->w.n; i++) b->digits[i * b->n_general + at] = (uint16_t)cuzk_windows_digit(v, &p->w, i);
 }
 
 static enum cuzk_status block_alloc(struct block *b, const struct plan *p, size_t point_bytes) {
@@ -307,7 +262,7 @@ static void sort_window(void *arg, size_t task, unsigned worker) {
   const size_t n = t->b->n_general;
   const uint16_t *digits = t->b->digits + task * n;
   uint32_t *sorted = t->b->sorted + task * n, *start = t->b->start + task * (p->n_buckets + 1);
-  const int half = 1 << ((task + 1 < p->n_windows ? p->c : p->top_bits) - 1);
+  const int half = cuzk_windows_half(&p->w, (unsigned)task);
   memset(start, 0, (p->n_buckets + 1) * sizeof *start);
   for (size_t i = 0; i < n; i++) {
     const int d = digits[i] - half;

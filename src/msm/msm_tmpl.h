@@ -123,7 +123,7 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
   enum cuzk_status st = CUZK_OK;
   struct block *b = &m->block;
   const unsigned n_workers = cuzk_pool_workers(m->pool);
-  MSM_JAC window[MAX_WINDOWS];
+  MSM_JAC window[CUZK_WINDOWS_MAX];
   MSM_AFFINE p;
   struct count_task ct = {b, m->s, m->density};
   cuzk_pool_run(m->pool, count_chunk, &ct, b->n_chunks);
@@ -149,7 +149,7 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
     cuzk_pool_run(m->pool, MSM_FN(finish), &f, m->plan.n_windows);
     MSM_JAC total = window[m->plan.n_windows - 1];
     for (size_t i = m->plan.n_windows - 1; i-- > 0;) {
-      for (unsigned k = 0; k < m->plan.c; k++) MSM_G(dbl)(&total, &total);
+      for (unsigned k = 0; k < m->plan.w.c; k++) MSM_G(dbl)(&total, &total);
       MSM_G(add)(&total, &total, &window[i]);
     }
     MSM_G(add)(acc, acc, &total);

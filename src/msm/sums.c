@@ -5,12 +5,9 @@
 
 #include "base/alloc.h"
 
-/* Partial sums of one round. They are walked again at every level, so they should stay in the second-level cache or near. */
-#define SLOTS ((size_t)1 << 14)
-
 enum cuzk_status cuzk_sums_init(struct cuzk_sums *s, const struct cuzk_batch_ops *ops) {
   memset(s, 0, sizeof *s);
-  const size_t work = SLOTS * ops->point_bytes, scratch = (ops->scratch_bytes + 63) & ~(size_t)63, list = SLOTS * 4;
+  const size_t work = CUZK_SUMS_SLOTS * ops->point_bytes, scratch = (ops->scratch_bytes + 63) & ~(size_t)63, list = CUZK_SUMS_SLOTS * 4;
   const size_t bytes = work + scratch + 8 * list;
   char *p = cuzk_big_alloc(bytes);
   if (!p) return CUZK_E_NOMEM;
@@ -66,12 +63,12 @@ void cuzk_sums_run(struct cuzk_sums *s, void *out, const void *src, const uint32
       const uint32_t end = start[k + 1], at = slot;
       if (carried) slot++;
       carried = false;
-      for (; end - i >= 2 && slot < SLOTS; i += 2) {
+      for (; end - i >= 2 && slot < CUZK_SUMS_SLOTS; i += 2) {
         s->a[n_pairs] = ref[i];
         s->b[n_pairs] = ref[i + 1];
         s->to[n_pairs++] = slot++;
       }
-      if (end - i == 1 && slot < SLOTS) {
+      if (end - i == 1 && slot < CUZK_SUMS_SLOTS) {
         s->copy_from[n_copies] = ref[i++];
         s->copy_to[n_copies++] = slot++;
       }

@@ -5,13 +5,17 @@
 #include "cuzk/status.h"
 #include "msm/batch.h"
 
+/** Partial sums of one round. They are walked again at every level, so they should stay in the second-level cache or near. */
+#define CUZK_SUMS_SLOTS ((size_t)1 << 14)
+
 /** Memory of one thread's sums. */
 struct cuzk_sums {
   const struct cuzk_batch_ops *ops;
   void *block; /* everything below lies in it */
   size_t block_bytes;
-  void *work;       /* partial sums, SUMS_SLOTS points */
+  void *work;       /* partial sums, CUZK_SUMS_SLOTS points */
   void *scratch;    /* of ops->add */
+  /* CUZK_SUMS_SLOTS each */
   uint32_t *a, *b, *to, *copy_from, *copy_to, *seg_id, *seg_first, *seg_count;
 };
 
