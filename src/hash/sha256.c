@@ -17,26 +17,44 @@ const uint32_t cuzk_sha256_iv[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff5
 
 static inline uint32_t ror(uint32_t x, unsigned n) { return (x >> n) | (x << (32 - n)); }
 
-static void compress_c(uint32_t h[8], const uint8_t *p, size_t n_blocks) {
+/* One round; the eight state words change roles instead of places, so eight rounds bring them back. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                                                              \
+  do {                                                                                                                \
+    const uint32_t t1 = h + (ror(e, 6) ^ ror(e, 11) ^ ror(e, 25)) + (g ^ (e & (f ^ g))) + cuzk_sha256_k[i] + w[i];    \
+    d += t1;                                                                                                          \
+    h = t1 + (ror(a, 2) ^ ror(a, 13) ^ ror(a, 22)) + ((a & b) | (c & (a | b)));                                       \
+  } while (0)
+
+static void compress_c(uint32_t st[8], const uint8_t *p, size_t n_blocks) {
   for (; n_blocks; n_blocks--, p += 64) {
-    uint32_t w[64], s[8];
+    uint32_t w[64];
+    uint32_t a = st[0], b = st[1], c = st[2], d = st[3], e = st[4], f = st[5], g = st[6], h = st[7];
     for (int i = 0; i < 16; i++) w[i] = cuzk_load_be32(p + 4 * i);
     for (int i = 16; i < 64; i++) {
       const uint32_t x = w[i - 15], y = w[i - 2];
       w[i] = w[i - 16] + (ror(x, 7) ^ ror(x, 18) ^ (x >> 3)) + w[i - 7] + (ror(y, 17) ^ ror(y, 19) ^ (y >> 10));
     }
-    memcpy(s, h, sizeof s);
-    for (int i = 0; i < 64; i++) {
-      const uint32_t e = s[4], a = s[0];
-      const uint32_t t1 = s[7] + (ror(e, 6) ^ ror(e, 11) ^ ror(e, 25)) + ((e & s[5]) ^ (~e & s[6])) + cuzk_sha256_k[i] + w[i];
-      const uint32_t t2 = (ror(a, 2) ^ ror(a, 13) ^ ror(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-      memmove(s + 1, s, 7 * sizeof *s);
-      s[4] += t1;
-      s[0] = t1 + t2;
+    for (int i = 0; i < 64; i += 8) {
+      ROUND(a, b, c, d, e, f, g, h, i);
+      ROUND(h, a, b, c, d, e, f, g, i + 1);
+      ROUND(g, h, a, b, c, d, e, f, i + 2);
+      ROUND(f, g, h, a, b, c, d, e, i + 3);
+      ROUND(e, f, g, h, a, b, c, d, i + 4);
+      ROUND(d, e, f, g, h, a, b, c, i + 5);
+      ROUND(c, d, e, f, g, h, a, b, i + 6);
+      ROUND(b, c, d, e, f, g, h, a, i + 7);
     }
-    for (int i = 0; i < 8; i++) h[i] += s[i];
+    st[0] += a;
+    st[1] += b;
+    st[2] += c;
+    st[3] += d;
+    st[4] += e;
+    st[5] += f;
+    st[6] += g;
+    st[7] += h;
   }
 }
+#undef ROUND
 
 #if defined(__x86_64__)
 #include <immintrin.h>
