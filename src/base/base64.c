@@ -4,13 +4,13 @@
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* 64 marks characters outside the alphabet. Built by the preprocessor from ranges, so that no table has to be trusted. */
-#define V(c)                                                                                        \
-  ((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A'                                                           \
-   : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 26                                                      \
-   : (c) >= '0' && (c) <= '9' ? (c) - '0' + 52                                                      \
-   : (c) == '+'               ? 62                                                                  \
-   : (c) == '/'               ? 63                                                                  \
-                              : 64)
+#define V(c)                                                            \
+  ((uint8_t)((c) >= 'A' && (c) <= 'Z'   ? (c) - 'A'                     \
+             : (c) >= 'a' && (c) <= 'z' ? (c) - 'a' + 26                \
+             : (c) >= '0' && (c) <= '9' ? (c) - '0' + 52                \
+             : (c) == '+'               ? 62                            \
+             : (c) == '/'               ? 63                            \
+                                        : 64))
 #define V4(c) V(c), V((c) + 1), V((c) + 2), V((c) + 3)
 #define V16(c) V4(c), V4((c) + 4), V4((c) + 8), V4((c) + 12)
 #define V64(c) V16(c), V16((c) + 16), V16((c) + 32), V16((c) + 48)
