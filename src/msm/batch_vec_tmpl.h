@@ -14,6 +14,7 @@
 
 #define GROUPS ((size_t)256) /* of eight pairs, between two inversions */
 #define AHEAD ((size_t)3)    /* groups whose points are prefetched before their turn */
+#define LOAD_AHEAD ((size_t)6) /* the same for points of the caller, which come from far memory */
 #define POINT_WORDS ((size_t)(16 * VEC_D))
 
 typedef struct {
@@ -327,7 +328,10 @@ static void vec_load(void *dst, const void *src, const uint32_t *index, size_t n
     uint64_t *out[8];
     fe c[2];
     for (size_t l = 0; l < 8; l++) {
-      const size_t i = 8 * g + l < n ? 8 * g + l : n - 1;
+      const size_t i = 8 * g + l < n ? 8 * g + l : n - 1, ahead = i + 8 * LOAD_AHEAD < n ? i + 8 * LOAD_AHEAD : n - 1;
+      const char *next = (const char *)src + (size_t)index[ahead] * (96 * VEC_D);
+      for (int k = 0; k < 96 * VEC_D; k += 64) __builtin_prefetch(next + k);
+      __builtin_prefetch(next + 96 * VEC_D - 1);
       at[l] = (const cuzk_fp *)src + (size_t)index[i] * (2 * VEC_D);
       out[l] = (uint64_t *)dst + i * POINT_WORDS;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The steps are drawn in docs/internals/msm.md. A call works through blocks of bases; a block through
  *   count    chunks of scalars: how many are zero, one (or minus one), general
- *   place    chunks again: digits of the general scalars, points into the table of the batch kernels
- *   ones     slices of the points with scalar one: plain sums
+ *   place    chunks again: digits of the general scalars, their points into the table of the batch kernels; points with scalar
+ *            one or minus one are summed at once, each worker for itself
  *   sort     windows: references to points by bucket (counting sort)
  *   range    runs of buckets of one window: bucket sums, then the sums of their rows and columns
  *   finish   windows: one total each
@@ -22,7 +22,8 @@
 #define CHUNK ((size_t)4096)         /* scalars; a multiple of 64 */
 #define RANGE_BUCKETS ((size_t)4096) /* at most, of a task of the bucket stage */
 #define RANGE_POINTS ((size_t)1 << 16) /* about, the same */
-#define ONE_SLICE ((size_t)1 << 15)
+#define LEVEL_POINTS ((size_t)4096)    /* of a level of the sums of ones: stays in the second-level cache */
+#define LEVELS ((size_t)24)            /* enough for 2^35 points a worker */
 
 struct plan {
   struct cuzk_windows w;
@@ -36,22 +37,20 @@ struct plan {
 struct chunk {
   size_t first, count; /* scalars */
   size_t base, n_bases;
-  size_t general, ones; /* counts, then places within the block */
+  size_t general; /* count of general scalars, then their place within the block */
 };
 
 struct block {
   struct chunk *chunks;
   size_t n_chunks;
-  size_t n_general, n_ones, n_one_slices;
+  size_t n_general;
   char *memory; /* holds what follows */
   size_t memory_bytes;
-  char *table;         /* n_general + n_ones points */
+  char *table;         /* n_general points */
   char *range_sums;    /* [window][range][rows of the range, then columns] */
-  char *one_sums;      /* n_one_slices */
   uint16_t *digits;    /* [window][n_general] */
   uint32_t *sorted;    /* [window][n_general] references by bucket */
   uint32_t *start;     /* [window][n_buckets + 1] where each bucket's begin */
-  uint32_t *one_refs;  /* n_ones */
 };
 
 struct worker {
@@ -60,7 +59,12 @@ struct worker {
   size_t memory_bytes;
   void *fetched;     /* CHUNK bases of a stream */
   char *buckets;     /* RANGE_BUCKETS points */
-  uint32_t *general, *ones; /* CHUNK */
+  uint32_t *general, *ones; /* CHUNK each */
+  /* Points with scalar one, met so far: level 0 takes them as they come, a full level goes into the next one as half as many sums
+   * of pairs. Lasts for the whole call. */
+  char *levels;             /* LEVELS * LEVEL_POINTS points */
+  uint32_t *signs;          /* references to level 0 */
+  size_t n_level[LEVELS];
   uint32_t *refs;    /* 2 RANGE_BUCKETS */
   uint32_t *start;   /* 2 RANGE_BUCKETS + 1 */
 };
@@ -106,7 +110,7 @@ static void cut_block(struct block *b, size_t *scalar, size_t *base, size_t n_sc
         n += (size_t)__builtin_popcountll(density_word(density, n_scalars, w));
     }
     if (*base + n - first_base > max_bases) break;
-    b->chunks[b->n_chunks++] = (struct chunk){*scalar, count, *base, n, 0, 0};
+    b->chunks[b->n_chunks++] = (struct chunk){*scalar, count, *base, n, 0};
     *scalar += count;
     *base += n;
   }
@@ -126,21 +130,16 @@ static void count_chunk(void *arg, size_t task, unsigned worker) {
     if (t->density && !((t->density[j / 64] >> (j % 64)) & 1)) continue;
     const enum scalar_kind k = scalar_kind(&t->s[j]);
     c->general += k == SCALAR_GENERAL;
-    c->ones += k == SCALAR_ONE || k == SCALAR_MINUS_ONE;
   }
 }
 
 static void sum_counts(struct block *b) {
-  b->n_general = b->n_ones = 0;
+  b->n_general = 0;
   for (size_t i = 0; i < b->n_chunks; i++) {
-    struct chunk *c = &b->chunks[i];
-    const size_t general = c->general, ones = c->ones;
-    c->general = b->n_general;
-    c->ones = b->n_ones;
-    b->n_general += general;
-    b->n_ones += ones;
+    const size_t n = b->chunks[i].general;
+    b->chunks[i].general = b->n_general;
+    b->n_general += n;
   }
-  b->n_one_slices = (b->n_ones + ONE_SLICE - 1) / ONE_SLICE;
 }
 
 static void plan_make(struct plan *p, size_t n, unsigned n_workers) {
@@ -174,29 +173,24 @@ static inline void put_digits(const struct plan *p, const struct block *b, size_
 }
 
 static enum cuzk_status block_alloc(struct block *b, const struct plan *p, size_t point_bytes) {
-  const size_t windows = b->n_general ? p->n_windows : 0, n_points = b->n_general + b->n_ones;
   const size_t per_range = p->n_rows / p->n_ranges + p->n_columns;
-  const size_t sizes[7] = {align_up(n_points * point_bytes),
-                           align_up(windows * p->n_ranges * per_range * point_bytes),
-                           align_up(b->n_one_slices * point_bytes),
-                           align_up(windows * b->n_general * sizeof *b->digits),
-                           align_up(windows * b->n_general * sizeof *b->sorted),
-                           align_up(windows * (p->n_buckets + 1) * sizeof *b->start),
-                           align_up(b->n_ones * sizeof *b->one_refs)};
+  const size_t sizes[5] = {align_up(b->n_general * point_bytes),
+                           align_up(p->n_windows * p->n_ranges * per_range * point_bytes),
+                           align_up(p->n_windows * b->n_general * sizeof *b->digits),
+                           align_up(p->n_windows * b->n_general * sizeof *b->sorted),
+                           align_up(p->n_windows * (p->n_buckets + 1) * sizeof *b->start)};
   size_t total = 0;
-  for (int i = 0; i < 7; i++) total += sizes[i];
+  for (int i = 0; i < 5; i++) total += sizes[i];
   b->memory = NULL;
   b->memory_bytes = total;
-  if (total == 0) return CUZK_OK;
+  if (b->n_general == 0) return CUZK_OK;
   char *at = b->memory = cuzk_big_alloc(total);
   if (!at) return CUZK_E_NOMEM;
   b->table = at;
   b->range_sums = (at += sizes[0]);
-  b->one_sums = (at += sizes[1]);
-  b->digits = (uint16_t *)(void *)(at += sizes[2]);
-  b->sorted = (uint32_t *)(void *)(at += sizes[3]);
-  b->start = (uint32_t *)(void *)(at += sizes[4]);
-  b->one_refs = (uint32_t *)(void *)(at += sizes[5]);
+  b->digits = (uint16_t *)(void *)(at += sizes[1]);
+  b->sorted = (uint32_t *)(void *)(at += sizes[2]);
+  b->start = (uint32_t *)(void *)(at += sizes[3]);
   return CUZK_OK;
 }
 
@@ -220,19 +214,23 @@ static struct worker *workers_create(const struct cuzk_batch_ops *ops, unsigned 
   struct worker *w = cuzk_calloc(n, sizeof *w);
   if (!w) return NULL;
   const size_t fetched = align_up(CHUNK * fetch_bytes), buckets = RANGE_BUCKETS * ops->point_bytes;
-  const size_t lists = (2 * CHUNK + 4 * RANGE_BUCKETS + 1) * sizeof(uint32_t);
+  const size_t levels = LEVELS * LEVEL_POINTS * ops->point_bytes; /* touched only as they fill */
+  const size_t lists = (2 * CHUNK + 4 * RANGE_BUCKETS + 1 + LEVEL_POINTS) * sizeof(uint32_t);
+  const size_t bytes = fetched + buckets + levels + lists;
   for (unsigned i = 0; i < n; i++) {
     if (cuzk_sums_init(&w[i].sums, ops) != CUZK_OK) goto failed;
-    char *p = cuzk_big_alloc(fetched + buckets + lists);
+    char *p = cuzk_big_alloc(bytes);
     if (!p) goto failed;
     w[i].memory = p;
-    w[i].memory_bytes = fetched + buckets + lists;
+    w[i].memory_bytes = bytes;
     w[i].fetched = p;
     w[i].buckets = p + fetched;
-    w[i].general = (uint32_t *)(void *)(p + fetched + buckets);
+    w[i].levels = p + fetched + buckets;
+    w[i].general = (uint32_t *)(void *)(p + fetched + buckets + levels);
     w[i].ones = w[i].general + CHUNK;
     w[i].refs = w[i].ones + CHUNK;
     w[i].start = w[i].refs + 2 * RANGE_BUCKETS;
+    w[i].signs = w[i].start + 2 * RANGE_BUCKETS + 1;
   }
   return w;
 failed:
@@ -246,13 +244,53 @@ struct sum_task {
   struct worker *workers;
 };
 
-static void sum_ones(void *arg, size_t task, unsigned worker) {
-  const struct sum_task *t = arg;
-  struct worker *w = &t->workers[worker];
-  const struct block *b = t->b;
-  const size_t first = task * ONE_SLICE, n = b->n_ones - first < ONE_SLICE ? b->n_ones - first : ONE_SLICE;
-  const uint32_t start[2] = {0, (uint32_t)n};
-  cuzk_sums_run(&w->sums, b->one_sums + task * w->sums.ops->point_bytes, b->table, b->one_refs + first, start, 1);
+/* Level k is full: its first half plus its second goes to the end of level k + 1. */
+static void push_level(struct worker *w, size_t k) {
+  struct cuzk_sums *s = &w->sums;
+  const size_t bytes = s->ops->point_bytes, half = LEVEL_POINTS / 2;
+  for (size_t i = 0; i < half; i++) {
+    s->a[i] = k ? (uint32_t)i : w->signs[i];
+    s->b[i] = k ? (uint32_t)(i + half) : w->signs[i + half];
+    s->to[i] = (uint32_t)(LEVEL_POINTS + w->n_level[k + 1] + i);
+  }
+  char *level = w->levels + k * LEVEL_POINTS * bytes;
+  s->ops->add(level, s->to, level, s->a, s->b, half, s->scratch);
+  w->n_level[k] = 0;
+  w->n_level[k + 1] += half;
+}
+
+/* Takes the points index[i] of p (group's affine type), the opposite where the index is marked. */
+static void push_ones(struct worker *w, const void *p, uint32_t *index, size_t n) {
+  const struct cuzk_batch_ops *ops = w->sums.ops;
+  for (size_t done = 0; done < n;) {
+    const size_t at = w->n_level[0], m = n - done < LEVEL_POINTS - at ? n - done : LEVEL_POINTS - at;
+    for (size_t i = 0; i < m; i++) {
+      w->signs[at + i] = (uint32_t)(at + i) | (index[done + i] & CUZK_BATCH_NEG);
+      index[done + i] &= CUZK_BATCH_INDEX;
+    }
+    ops->load(w->levels + at * ops->point_bytes, p, index + done, m);
+    done += m;
+    w->n_level[0] += m;
+    for (size_t k = 0; k + 1 < LEVELS && w->n_level[k] == LEVEL_POINTS; k++) push_level(w, k);
+  }
+}
+
+/* Everything left in the levels of one worker, into its bucket 0. */
+static void finish_ones(void *arg, size_t task, unsigned worker) {
+  (void)worker;
+  struct worker *w = (struct worker *)arg + task;
+  const size_t bytes = w->sums.ops->point_bytes;
+  char *total = w->buckets; /* one a level, then their sum */
+  uint32_t *refs = w->refs;
+  for (size_t k = 0; k < LEVELS; k++) {
+    for (size_t i = 0; i < w->n_level[k]; i++) refs[i] = k ? (uint32_t)i : w->signs[i];
+    const uint32_t start[2] = {0, (uint32_t)w->n_level[k]};
+    cuzk_sums_run(&w->sums, total + (k + 1) * bytes, w->levels + k * LEVEL_POINTS * bytes, refs, start, 1);
+  }
+  for (uint32_t k = 0; k < LEVELS; k++) refs[k] = k + 1;
+  const uint32_t start[2] = {0, (uint32_t)LEVELS};
+  cuzk_sums_run(&w->sums, w->levels, total, refs, start, 1);
+  memcpy(total, w->levels, bytes);
 }
 
 static void sort_window(void *arg, size_t task, unsigned worker) {

@@ -56,19 +56,16 @@ static void MSM_FN(place)(void *arg, size_t task, unsigned worker) {
         w->general[n_general++] = k;
         break;
       case SCALAR_ONE:
-        b->one_refs[c->ones + n_ones] = (uint32_t)(b->n_general + c->ones + n_ones);
         w->ones[n_ones++] = k;
         break;
       case SCALAR_MINUS_ONE:
-        b->one_refs[c->ones + n_ones] = (uint32_t)(b->n_general + c->ones + n_ones) | CUZK_BATCH_NEG;
-        w->ones[n_ones++] = k;
+        w->ones[n_ones++] = k | CUZK_BATCH_NEG;
         break;
     }
     k++;
   }
-  const size_t bytes = m->ops->point_bytes;
-  m->ops->load(b->table + c->general * bytes, p, w->general, n_general);
-  m->ops->load(b->table + (b->n_general + c->ones) * bytes, p, w->ones, n_ones);
+  if (n_general) m->ops->load(b->table + c->general * m->ops->point_bytes, p, w->general, n_general);
+  push_ones(w, p, w->ones, n_ones);
 }
 
 /* Total of one window from its row and column sums: sum over (row * 2^k + column + 1) * bucket. */
@@ -124,7 +121,6 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
   struct block *b = &m->block;
   const unsigned n_workers = cuzk_pool_workers(m->pool);
   MSM_JAC window[CUZK_WINDOWS_MAX];
-  MSM_AFFINE p;
   struct count_task ct = {b, m->s, m->density};
   cuzk_pool_run(m->pool, count_chunk, &ct, b->n_chunks);
   sum_counts(b);
@@ -133,15 +129,6 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
   cuzk_pool_run(m->pool, MSM_FN(place), m, b->n_chunks);
   CUZK_TRY((enum cuzk_status)atomic_load(&m->status));
   struct sum_task t = {&m->plan, b, m->workers};
-  if (b->n_ones) {
-    cuzk_pool_run(m->pool, sum_ones, &t, b->n_one_slices);
-    uint32_t start[2] = {0, (uint32_t)b->n_one_slices};
-    struct worker *w = &m->workers[0];
-    for (uint32_t i = 0; i < b->n_one_slices; i++) b->one_refs[i] = i; /* the references are spent */
-    cuzk_sums_run(&w->sums, w->buckets, b->one_sums, b->one_refs, start, 1);
-    MSM_FN(take)(&p, m->ops, w->buckets, 0);
-    MSM_G(add_affine)(acc, acc, &p);
-  }
   if (b->n_general) {
     cuzk_pool_run(m->pool, sort_window, &t, m->plan.n_windows);
     cuzk_pool_run(m->pool, sum_range, &t, m->plan.n_windows * m->plan.n_ranges);
@@ -186,6 +173,12 @@ static enum cuzk_status MSM_FN(run)(MSM_JAC *out, const struct MSM_BASES *src, c
     cut_block(&m.block, &scalar, &base, n_scalars, density, MSM_BLOCK);
     CUZK_TRY(MSM_FN(run_block)(&m, &acc));
     if (!cuzk_progress(progress, stage, base, n_bases, "points")) CUZK_TRY(CUZK_E_CANCELLED);
+  }
+  cuzk_pool_run(pool, finish_ones, m.workers, n_workers);
+  for (unsigned i = 0; i < n_workers; i++) {
+    MSM_AFFINE p;
+    MSM_FN(take)(&p, m.ops, m.workers[i].buckets, 0);
+    MSM_G(add_affine)(&acc, &acc, &p);
   }
   *out = acc;
 out:
