@@ -10,17 +10,9 @@
 #include "hash/sha256.h"
 #include "inputs/c1.h"
 #include "inputs/c1_parts.h"
+#include "inputs/merkle_path.h"
 #include "inputs/porep_challenges.h"
 #include "inputs/porep_graph.h"
-
-uint64_t c1_path_position(const struct cuzk_merkle_path *p) {
-  uint64_t at = 0, weight = 1;
-  for (unsigned i = 0; i < p->n_steps; i++) {
-    at += p->index[i] * weight;
-    weight *= p->arity[i];
-  }
-  return at;
-}
 
 /* ---- derived values ---- */
 
@@ -96,7 +88,7 @@ enum cuzk_status cuzk_c1_public_inputs(cuzk_fr *out, const struct cuzk_c1 *c, un
 struct check {
   const struct cuzk_c1 *c;
   struct cuzk_porep_graph graph;
-  const struct cuzk_poseidon *hash[9]; /* by arity: 2, 4, 8 as the tree needs them */
+  struct cuzk_tree_hashes tree;
   const struct cuzk_poseidon *column;  /* arity = layers */
   _Atomic size_t first_bad;            /* smallest failing task, SIZE_MAX if none */
 };
@@ -122,28 +114,6 @@ static const char *parent_name(char out[32], unsigned p) {
   const bool drg = p < CUZK_POREP_DRG_PARENTS;
   (void)snprintf(out, 32, "%s_parents[%u]", drg ? "drg" : "exp", drg ? p : p - CUZK_POREP_DRG_PARENTS);
   return out;
-}
-
-static void poseidon_root(cuzk_fr *root, const struct check *k, const cuzk_fr *leaf, const struct cuzk_merkle_path *p) {
-  cuzk_fr node = *leaf;
-  const cuzk_fr *siblings = p->siblings;
-  for (unsigned i = 0; i < p->n_steps; i++) {
-    cuzk_fr x[8];
-    for (unsigned q = 0; q < p->arity[i]; q++) x[q] = q == p->index[i] ? node : *siblings++;
-    cuzk_poseidon_hash(&node, k->hash[p->arity[i]], x);
-  }
-  *root = node;
-}
-
-static void sha_root(uint8_t root[32], const cuzk_fr *leaf, const struct cuzk_merkle_path *p) {
-  uint8_t pair[64];
-  cuzk_fr_to_le(root, leaf);
-  for (unsigned i = 0; i < p->n_steps; i++) {
-    memcpy(pair + 32 * p->index[i], root, 32);
-    cuzk_fr_to_le(pair + 32 * (1 - p->index[i]), &p->siblings[i]);
-    cuzk_sha256(root, pair, 64);
-    root[31] &= 0x3f;
-  }
 }
 
 /* The parents that label of layer l + 1 hashes: six at the first layer, fourteen above (the expander's of the layer below). */
@@ -185,16 +155,16 @@ static enum cuzk_status check_places(const struct check *k, const struct cuzk_po
   CUZK_TRY(check_position(at, "labeling_proofs", ch->challenge, expected,
                           k->c->type.feature == CUZK_POREP_NON_INTERACTIVE ? "drawn from replica id and comm_r"
                                                                            : "drawn from replica id and seed"));
-  CUZK_TRY(check_position(at, "path of comm_d_proofs", c1_path_position(&ch->comm_d_path), expected, "the challenge"));
-  CUZK_TRY(check_position(at, "path of comm_r_last_proof", c1_path_position(&ch->comm_r_last_path), expected, "the challenge"));
-  CUZK_TRY(check_position(at, "path of c_x.inclusion_proof", c1_path_position(&ch->comm_c_path), expected, "the challenge"));
+  CUZK_TRY(check_position(at, "path of comm_d_proofs", cuzk_path_position(&ch->comm_d_path), expected, "the challenge"));
+  CUZK_TRY(check_position(at, "path of comm_r_last_proof", cuzk_path_position(&ch->comm_r_last_path), expected, "the challenge"));
+  CUZK_TRY(check_position(at, "path of c_x.inclusion_proof", cuzk_path_position(&ch->comm_c_path), expected, "the challenge"));
   CUZK_TRY(check_position(at, "column of c_x", x->c_x_index, expected, "the challenge"));
   cuzk_porep_graph_parents(parents, &k->graph, expected);
   for (unsigned p = 0; p < CUZK_POREP_PARENTS; p++) {
     const struct cuzk_porep_column *col =
         p < CUZK_POREP_DRG_PARENTS ? &ch->drg_parents[p] : &ch->exp_parents[p - CUZK_POREP_DRG_PARENTS];
     (void)snprintf(what, sizeof what, "path of %s", parent_name(name, p));
-    CUZK_TRY(check_position(at, what, c1_path_position(&col->path), parents[p], "the graph's parent"));
+    CUZK_TRY(check_position(at, what, cuzk_path_position(&col->path), parents[p], "the graph's parent"));
     (void)snprintf(what, sizeof what, "column of %s", name);
     CUZK_TRY(check_position(at, what, x->parent_index[p], parents[p], "the graph's parent"));
   }
@@ -215,7 +185,7 @@ static enum cuzk_status check_parents(const struct check *k, const struct cuzk_p
       return wrong(at, "leaf of %s is not the hash of its column", parent_name(name, p));
     }
     if (!cuzk_fr_eq(&x->parents[p].root, comm_c)) return wrong(at, "root of %s is not comm_c", parent_name(name, p));
-    poseidon_root(&h, k, &x->parents[p].leaf, &col->path);
+    cuzk_path_root_poseidon(&h, &k->tree, &x->parents[p].leaf, &col->path);
     if (!cuzk_fr_eq(&h, comm_c)) return wrong(at, "path of %s does not lead to comm_c", parent_name(name, p));
   }
   return CUZK_OK;
@@ -259,7 +229,7 @@ static enum cuzk_status check_challenge(const struct check *k, size_t task, stru
   uint8_t root[32], said[32];
   CUZK_TRY(check_places(k, ch, x, &at));
 
-  sha_root(root, &ch->data_leaf, &ch->comm_d_path);
+  cuzk_path_root_sha256(root, &ch->data_leaf, &ch->comm_d_path, ch->comm_d_path.n_steps);
   cuzk_fr_to_le(said, &x->d.root);
   if (memcmp(said, c->comm_d, 32) != 0) return wrong(&at, "root of comm_d_proofs is not comm_d");
   if (memcmp(root, said, 32) != 0) return wrong(&at, "path of comm_d_proofs does not lead to comm_d");
@@ -269,12 +239,12 @@ static enum cuzk_status check_challenge(const struct check *k, size_t task, stru
 
   cuzk_fr_add(&h, &labels[c->circuit->layers - 1], &ch->data_leaf);
   if (!cuzk_fr_eq(&h, &x->r.leaf)) return wrong(&at, "leaf of comm_r_last_proof is not the encoded node (last label plus data)");
-  poseidon_root(&h, k, &x->r.leaf, &ch->comm_r_last_path);
+  cuzk_path_root_poseidon(&h, &k->tree, &x->r.leaf, &ch->comm_r_last_path);
   if (!cuzk_fr_eq(&h, &part->comm_r_last)) return wrong(&at, "path of comm_r_last_proof does not lead to comm_r_last");
 
   cuzk_poseidon_hash(&h, k->column, labels);
   if (!cuzk_fr_eq(&h, &x->c_x.leaf)) return wrong(&at, "leaf of c_x.inclusion_proof is not the hash of the labels");
-  poseidon_root(&h, k, &x->c_x.leaf, &ch->comm_c_path);
+  cuzk_path_root_poseidon(&h, &k->tree, &x->c_x.leaf, &ch->comm_c_path);
   if (!cuzk_fr_eq(&h, &part->comm_c)) return wrong(&at, "path of c_x.inclusion_proof does not lead to comm_c");
   st = CUZK_OK;
 out:
@@ -297,16 +267,13 @@ enum cuzk_status cuzk_c1_check(const struct cuzk_c1 *c, struct cuzk_pool *pool, 
   if (ci->layers > MAX_LAYERS) return cuzk_fail(d, CUZK_E_INTERNAL, "circuit %s with %u layers", ci->name, ci->layers);
   cuzk_porep_graph_init(&k.graph, ci->nodes, c->porep_id, c->type.api_major_minor);
   CUZK_TRY(cuzk_poseidon_get(&k.column, ci->layers, CUZK_POSEIDON_MERKLE));
-  CUZK_TRY(cuzk_poseidon_get(&k.hash[2], 2, CUZK_POSEIDON_MERKLE));
-  CUZK_TRY(cuzk_poseidon_get(&k.hash[ci->base_arity], ci->base_arity, CUZK_POSEIDON_MERKLE));
-  if (ci->sub_steps) CUZK_TRY(cuzk_poseidon_get(&k.hash[ci->sub_arity], ci->sub_arity, CUZK_POSEIDON_MERKLE));
-  if (ci->top_steps) CUZK_TRY(cuzk_poseidon_get(&k.hash[ci->top_arity], ci->top_arity, CUZK_POSEIDON_MERKLE));
+  CUZK_TRY(cuzk_tree_hashes_get(&k.tree, ci));
 
   for (unsigned p = 0; p < c->n_partitions; p++) {
     const struct cuzk_porep_partition *part = &c->partitions[p];
     const cuzk_fr both[2] = {part->comm_c, part->comm_r_last};
     cuzk_fr h;
-    cuzk_poseidon_hash(&h, k.hash[2], both);
+    cuzk_poseidon_hash(&h, k.tree.by_arity[2], both);
     if (!cuzk_fr_eq(&h, &part->comm_r)) {
       return cuzk_fail(d, CUZK_E_MISMATCH, "partition %u: comm_r is not the hash of the roots comm_c and comm_r_last", p);
     }

@@ -24,7 +24,4 @@ struct c1_arena {
   size_t n_bytes, used;
   struct c1_challenge *extra; /* partitions times challenges */
 };
-
-/** Position of the leaf that a path starts from. */
-uint64_t c1_path_position(const struct cuzk_merkle_path *p);
 #endif
