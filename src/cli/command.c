@@ -75,8 +75,11 @@ static void list_group(char *out, size_t n, const char *group) {
 static enum cuzk_status pick_command(struct cli *c, int argc, char **argv, int *used) {
   char names[256];
   *used = 1;
-  if (argc < 2) return cuzk_fail(&c->detail, CUZK_E_USAGE, "a command is missing; cuzk --help lists them");
+  if (argc < 2 || (argc == 2 && !strcmp(argv[1], "--json")))
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "a command is missing; cuzk --help lists them");
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) return CUZK_OK;
+  if (argv[1][0] == '-' && strcmp(argv[1], "--version"))
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "options follow the command; cuzk --help lists the commands");
   const char *word = !strcmp(argv[1], "--version") ? "version" : argv[1];
   c->command = find("", word);
   *used = 2;
