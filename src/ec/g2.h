@@ -26,22 +26,32 @@ static inline bool cuzk_g2_affine_is_identity(const cuzk_g2_affine *p) {
 }
 static inline bool cuzk_g2_is_identity(const cuzk_g2 *p) { return cuzk_fp2_is_zero(&p->z); }
 
+/** Z becomes 1, or 0 for the identity. */
 void cuzk_g2_from_affine(cuzk_g2 *r, const cuzk_g2_affine *p);
+/** One inversion. Variable time. */
 void cuzk_g2_to_affine(cuzk_g2_affine *r, const cuzk_g2 *p);
 /** Normalises n points with one inversion. r and p must not overlap. Takes no memory and always gives CUZK_OK. */
 enum cuzk_status cuzk_g2_to_affine_batch(cuzk_g2_affine *r, const cuzk_g2 *p, size_t n);
+/** *r = p + q; 11 products and 5 squares. */
 void cuzk_g2_add(cuzk_g2 *r, const cuzk_g2 *p, const cuzk_g2 *q);
+/** *r = p + q; 7 products and 4 squares. */
 void cuzk_g2_add_affine(cuzk_g2 *r, const cuzk_g2 *p, const cuzk_g2_affine *q);
+/** *r = 2 p; 2 products and 5 squares. */
 void cuzk_g2_dbl(cuzk_g2 *r, const cuzk_g2 *p);
+/** *r = -p */
 void cuzk_g2_neg(cuzk_g2 *r, const cuzk_g2 *p);
+/** *r = -p */
 void cuzk_g2_affine_neg(cuzk_g2_affine *r, const cuzk_g2_affine *p);
 /** *r = k p. Variable time. */
 void cuzk_g2_mul_var(cuzk_g2 *r, const cuzk_g2 *p, const cuzk_fr *k);
-/** *r = k p with a fixed sequence of field operations, for secret k (blinding values). */
+/** *r = k p with a fixed sequence of field operations and memory accesses, for secret k (blinding values). The coordinates of the
+ *  result still depend on k: what is made of them afterwards is the caller's concern. */
 void cuzk_g2_mul_ct(cuzk_g2 *r, const cuzk_g2 *p, const cuzk_fr *k);
 /** *r = e p, e plain, n_limbs words, least significant first. Variable time. */
 void cuzk_g2_mul_limbs_var(cuzk_g2 *r, const cuzk_g2 *p, const uint64_t *e, size_t n_limbs);
+/** Are p and q the same point? */
 bool cuzk_g2_eq(const cuzk_g2 *p, const cuzk_g2 *q);
+/** Are p and q the same point? */
 bool cuzk_g2_affine_eq(const cuzk_g2_affine *p, const cuzk_g2_affine *q);
 /** True for points that satisfy the curve equation, and for the identity. */
 bool cuzk_g2_affine_on_curve(const cuzk_g2_affine *p);

@@ -32,27 +32,33 @@ static inline bool cuzk_fr_is_reduced(const cuzk_fr *a) {
   return false;
 }
 
+/** *r = a + b */
 static inline void cuzk_fr_add(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
   CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
   cuzk_ff_ops.fr_add(r->l, a->l, b->l);
   CUZK_VERIFY(cuzk_fr_is_reduced(r));
 }
+/** *r = a - b */
 static inline void cuzk_fr_sub(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
   CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
   cuzk_ff_ops.fr_sub(r->l, a->l, b->l);
   CUZK_VERIFY(cuzk_fr_is_reduced(r));
 }
+/** *r = a b; constant time, as sum, difference and square are. */
 static inline void cuzk_fr_mul(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
   CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
   cuzk_ff_ops.fr_mul(r->l, a->l, b->l);
   CUZK_VERIFY(cuzk_fr_is_reduced(r));
 }
+/** *r = a^2 */
 static inline void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a) {
   CUZK_VERIFY(cuzk_fr_is_reduced(a));
   cuzk_ff_ops.fr_sqr(r->l, a->l);
   CUZK_VERIFY(cuzk_fr_is_reduced(r));
 }
+/** *r = -a */
 static inline void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_sub(r, &cuzk_fr_zero, a); }
+/** *r = 2 a */
 static inline void cuzk_fr_dbl(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_add(r, a, a); }
 /** *r = 1/a; 0 for a = 0. Variable time. */
 void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a);
@@ -60,12 +66,16 @@ void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a);
 void cuzk_fr_inv_batch(cuzk_fr *a, cuzk_fr *scratch, size_t n);
 /** *r = a^e, e given as n_limbs 64-bit words, least significant first. Variable time. */
 void cuzk_fr_pow_var(cuzk_fr *r, const cuzk_fr *a, const uint64_t *e, size_t n_limbs);
+/** *r = v */
 void cuzk_fr_from_u64(cuzk_fr *r, uint64_t v);
 
+/** Is *a 0? */
 static inline bool cuzk_fr_is_zero(const cuzk_fr *a) { return (a->l[0] | a->l[1] | a->l[2] | a->l[3]) == 0; }
+/** Are *a and *b equal? */
 static inline bool cuzk_fr_eq(const cuzk_fr *a, const cuzk_fr *b) {
   return ((a->l[0] ^ b->l[0]) | (a->l[1] ^ b->l[1]) | (a->l[2] ^ b->l[2]) | (a->l[3] ^ b->l[3])) == 0;
 }
+/** Is *a 1? */
 static inline bool cuzk_fr_is_one(const cuzk_fr *a) { return cuzk_fr_eq(a, &cuzk_fr_one); }
 
 /** Plain integer, least significant limb first. */

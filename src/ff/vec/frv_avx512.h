@@ -57,7 +57,7 @@ static inline void fv_norm(fv *r, const fv *a) {
 }
 
 /* a and b normal; a b / 2^261 + [0, r), normal. Below 2 r for a < 32 r and b < 2 r. */
-static inline void fv_mul(fv *r, const fv *a, const fv *b) {
+static __attribute__((noinline)) void fv_mul(fv *r, const fv *a, const fv *b) {
   const __m512i mask = fv_set(FV_MASK), zero = _mm512_setzero_si512();
   __m512i t[9];
   for (int k = 0; k < 9; k++) t[k] = zero;
@@ -68,11 +68,11 @@ static inline void fv_mul(fv *r, const fv *a, const fv *b) {
 #endif
   for (int i = 0; i < 9; i++) {
     const __m512i bi = b->l[i];
-    for (int k = 0; k < 9; k++) t[k] = _mm512_add_epi64(t[k], _mm512_mul_epu32(a->l[k], bi));
+    for (int k = 0; k < 9; k++) { t[k] = _mm512_add_epi64(t[k], _mm512_mul_epu32(a->l[k], bi)); __asm__("" : "+v"(t[k])); }
     /* r = 1 mod 2^29: the multiplier is -t[0], and t[0] plus it is t[0] rounded up to a multiple of 2^29. */
     const __m512i m = _mm512_and_si512(_mm512_sub_epi64(zero, t[0]), mask);
     const __m512i carry = _mm512_srli_epi64(_mm512_add_epi64(t[0], mask), 29);
-    for (int k = 1; k < 9; k++) t[k - 1] = _mm512_add_epi64(t[k], _mm512_mul_epu32(m, fv_set(fv_modulus[k])));
+    for (int k = 1; k < 9; k++) { t[k - 1] = _mm512_add_epi64(t[k], _mm512_mul_epu32(m, fv_set(fv_modulus[k]))); __asm__("" : "+v"(t[k-1])); }
     t[0] = _mm512_add_epi64(t[0], carry);
     t[8] = zero;
   }

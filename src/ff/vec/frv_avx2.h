@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** Four Fr elements side by side with AVX2. Include only in sources compiled with -mavx2; same functions, limbs and bounds as
+ *  frv_avx512.h (nine limbs of 29 bits, one in each 64-bit place, products / 2^261).
+ *
+ *  AVX2 has no arithmetic right shift of 64-bit places: fv_norm adds 2^62 first, shifts logically and takes 2^33 off again, which
+ *  is right for limbs in [-2^62, 2^62). */
+#ifndef CUZK_FF_VEC_FRV_AVX2_H
+#define CUZK_FF_VEC_FRV_AVX2_H
+#include <immintrin.h>
+
+#include "ff/fr.h"
+
+#define FV_NAME avx2
+#define FV_LANES 4
+#define FV_LIMBS 9
+#define FV_BITS 29
+#define FV_TWIST 5
+
+typedef struct {
+  __m256i l[9];
+} fv;
+
+typedef struct {
+  uint64_t l[9];
+} fv_const;
+
+static const uint64_t fv_modulus[9] = {0x1u,        0x1ffffff8u, 0x1f96ffbfu, 0x1b4805ffu, 0x1d80553bu,
+                                       0xc0404d0u,  0x1520cce7u, 0xa6533afu,  0x73eda7u};
+static const uint64_t fv_modulus_2[9] = {0x2u,        0x1ffffff0u, 0x1f2dff7fu, 0x16900bffu, 0x1b00aa77u,
+                                         0x180809a1u, 0xa4199ceu,  0x14ca675fu, 0xe7db4eu};
+static const uint64_t fv_modulus_4[9] = {0x4u,        0x1fffffe0u, 0x1e5bfeffu, 0xd2017ffu, 0x160154efu,
+                                         0x10101343u, 0x1483339du, 0x994cebeu,  0x1cfb69du};
+static const uint64_t fv_modulus_8[9] = {0x8u,      0x1fffffc0u, 0x1cb7fdffu, 0x1a402fffu, 0xc02a9deu,
+                                         0x202687u, 0x906673bu,  0x13299d7du, 0x39f6d3au};
+#define FV_MASK 0x1fffffffu     /* 2^29 - 1 */
+#define FV_QUOTIENT 0x8d54253bu /* floor(2^286 / r) */
+
+static inline __m256i fv_set(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
+
+static inline void fv_bcast(fv *r, const fv_const *c) {
+  for (int k = 0; k < 9; k++) r->l[k] = fv_set(c->l[k]);
+}
+
+static inline void fv_norm(fv *r, const fv *a) {
+  const __m256i mask = fv_set(FV_MASK), up = fv_set(UINT64_C(1) << 62), down = fv_set(UINT64_C(1) << 33);
+  __m256i c = _mm256_setzero_si256();
+  for (int k = 0; k < 8; k++) {
+    const __m256i t = _mm256_add_epi64(a->l[k], c);
+    r->l[k] = _mm256_and_si256(t, mask);
+    c = _mm256_sub_epi64(_mm256_srli_epi64(_mm256_add_epi64(t, up), 29), down);
+  }
+  r->l[8] = _mm256_add_epi64(a->l[8], c);
+}
+
+/* a and b normal; a b / 2^261 + [0, r), normal. Below 2 r for a < 32 r and b < 2 r. */
+static __attribute__((noinline)) void fv_mul(fv *r, const fv *a, const fv *b) {
+  const __m256i mask = fv_set(FV_MASK), zero = _mm256_setzero_si256();
+  __m256i t[9];
+  for (int k = 0; k < 9; k++) t[k] = zero;
+#if defined(__clang__)
+#pragma clang loop unroll(full)
+#else
+#pragma GCC unroll 9
+#endif
+  for (int i = 0; i < 9; i++) {
+    const __m256i bi = b->l[i];
+    for (int k = 0; k < 9; k++) { t[k] = _mm256_add_epi64(t[k], _mm256_mul_epu32(a->l[k], bi)); __asm__("" : "+x"(t[k])); }
+    /* r = 1 mod 2^29: the multiplier is -t[0], and t[0] plus it is t[0] rounded up to a multiple of 2^29. */
+    const __m256i m = _mm256_and_si256(_mm256_sub_epi64(zero, t[0]), mask);
+    const __m256i carry = _mm256_srli_epi64(_mm256_add_epi64(t[0], mask), 29);
+    for (int k = 1; k < 9; k++) { t[k - 1] = _mm256_add_epi64(t[k], _mm256_mul_epu32(m, fv_set(fv_modulus[k]))); __asm__("" : "+x"(t[k-1])); }
+    t[0] = _mm256_add_epi64(t[0], carry);
+    t[8] = zero;
+  }
+  __m256i c = zero;
+  for (int k = 0; k < 8; k++) {
+    const __m256i s = _mm256_add_epi64(t[k], c);
+    r->l[k] = _mm256_and_si256(s, mask);
+    c = _mm256_srli_epi64(s, 29);
+  }
+  r->l[8] = c; /* the last row's shift left t[8] empty */
+}
+
+static inline void fv_add(fv *r, const fv *a, const fv *b) {
+  for (int k = 0; k < 9; k++) r->l[k] = _mm256_add_epi64(a->l[k], b->l[k]);
+}
+
+/* a - b + bound, where bound is a multiple of r not below b. */
+static inline void fv_sub_bound(fv *r, const fv *a, const fv *b, const uint64_t bound[9]) {
+  for (int k = 0; k < 9; k++)
+    r->l[k] = _mm256_add_epi64(_mm256_sub_epi64(a->l[k], b->l[k]), fv_set(bound[k]));
+}
+
+/* Any value below 32 r, loose, to the same residue below 1.001 r, normal. */
+static inline void fv_reduce(fv *r, const fv *a) {
+  fv t;
+  fv_norm(&t, a);
+  /* floor(a / r), or one less when a / r is within 2^-22 above an integer */
+  const __m256i q = _mm256_srli_epi64(_mm256_mul_epu32(t.l[8], fv_set(FV_QUOTIENT)), 54);
+  for (int k = 0; k < 9; k++) t.l[k] = _mm256_sub_epi64(t.l[k], _mm256_mul_epu32(q, fv_set(fv_modulus[k])));
+  fv_norm(r, &t);
+}
+
+/* Any value below 2 r, normal, to the least one of its residue. */
+static inline void fv_reduce_once(fv *r, const fv *a) {
+  fv t;
+  for (int k = 0; k < 9; k++) t.l[k] = _mm256_sub_epi64(a->l[k], fv_set(fv_modulus[k]));
+  fv_norm(&t, &t);
+  /* Negative: the top limb is, and the blend looks at the top bit of each place. */
+  for (int k = 0; k < 9; k++)
+    r->l[k] = _mm256_castpd_si256(_mm256_blendv_pd(_mm256_castsi256_pd(t.l[k]), _mm256_castsi256_pd(a->l[k]),
+                                                   _mm256_castsi256_pd(t.l[8])));
+}
+
+/* Four words of 64 bits a lane to limbs and back. */
+static inline void fv_split(fv *r, const __m256i w[4]) {
+  const __m256i mask = fv_set(FV_MASK);
+#define FV_ONE(w0, s) _mm256_and_si256(_mm256_srli_epi64(w0, s), mask)
+#define FV_TWO(w0, s, w1) _mm256_and_si256(_mm256_or_si256(_mm256_srli_epi64(w0, s), _mm256_slli_epi64(w1, 64 - (s))), mask)
+  r->l[0] = _mm256_and_si256(w[0], mask);
+  r->l[1] = FV_ONE(w[0], 29);
+  r->l[2] = FV_TWO(w[0], 58, w[1]);
+  r->l[3] = FV_ONE(w[1], 23);
+  r->l[4] = FV_TWO(w[1], 52, w[2]);
+  r->l[5] = FV_ONE(w[2], 17);
+  r->l[6] = FV_TWO(w[2], 46, w[3]);
+  r->l[7] = FV_ONE(w[3], 11);
+  r->l[8] = _mm256_srli_epi64(w[3], 40);
+#undef FV_ONE
+#undef FV_TWO
+}
+
+static inline __m256i fv_or3(__m256i a, __m256i b, __m256i c) { return _mm256_or_si256(a, _mm256_or_si256(b, c)); }
+
+static inline void fv_join(__m256i w[4], const fv *a) {
+  w[0] = fv_or3(a->l[0], _mm256_slli_epi64(a->l[1], 29), _mm256_slli_epi64(a->l[2], 58));
+  w[1] = fv_or3(_mm256_srli_epi64(a->l[2], 6), _mm256_slli_epi64(a->l[3], 23), _mm256_slli_epi64(a->l[4], 52));
+  w[2] = fv_or3(_mm256_srli_epi64(a->l[4], 12), _mm256_slli_epi64(a->l[5], 17), _mm256_slli_epi64(a->l[6], 46));
+  w[3] = fv_or3(_mm256_srli_epi64(a->l[6], 18), _mm256_slli_epi64(a->l[7], 11), _mm256_slli_epi64(a->l[8], 40));
+}
+
+static inline void fv_const_split(fv_const *r, const uint64_t w[4]) {
+  for (int k = 0; k < 9; k++) {
+    const int bit = 29 * k, i = bit / 64, s = bit % 64;
+    uint64_t x = w[i] >> s;
+    if (s > 64 - 29 && i < 3) x |= w[i + 1] << (64 - s);
+    r->l[k] = x & FV_MASK;
+  }
+}
+
+/* r[i][j] to r[j][i]. */
+static inline void fv_transpose(__m256i r[4]) {
+  const __m256i a0 = _mm256_unpacklo_epi64(r[0], r[1]), a1 = _mm256_unpackhi_epi64(r[0], r[1]);
+  const __m256i a2 = _mm256_unpacklo_epi64(r[2], r[3]), a3 = _mm256_unpackhi_epi64(r[2], r[3]);
+  r[0] = _mm256_permute2x128_si256(a0, a2, 0x20);
+  r[1] = _mm256_permute2x128_si256(a1, a3, 0x20);
+  r[2] = _mm256_permute2x128_si256(a0, a2, 0x31);
+  r[3] = _mm256_permute2x128_si256(a1, a3, 0x31);
+}
+
+static inline __m256i fv_words(const cuzk_fr *p) { return _mm256_loadu_si256((const void *)p); }
+
+/* 4 elements from p; values up to 2^256 - 1 are accepted. */
+static inline void fv_load_adjacent(fv *r, const cuzk_fr *p) {
+  __m256i w[4] = {fv_words(p), fv_words(p + 1), fv_words(p + 2), fv_words(p + 3)};
+  fv_transpose(w);
+  fv_split(r, w);
+}
+
+/* 4 elements to p; a normal and below 2^256. */
+static inline void fv_store_adjacent(cuzk_fr *p, const fv *a) {
+  __m256i w[4];
+  fv_join(w, a);
+  fv_transpose(w);
+  for (int k = 0; k < 4; k++) _mm256_storeu_si256((void *)(p + k), w[k]);
+}
+
+/* Elements i and i + 1 of each of the 4 rows to r[0] and r[1]. */
+static inline void fv_load_rows(fv r[2], const cuzk_fr *const row[4], size_t i) {
+  for (size_t e = 0; e < 2; e++) {
+    __m256i w[4];
+    for (int k = 0; k < 4; k++) w[k] = fv_words(row[k] + i + e);
+    fv_transpose(w);
+    fv_split(&r[e], w);
+  }
+}
+
+static inline void fv_store_rows(cuzk_fr *const row[4], size_t i, const fv a[2]) {
+  for (size_t e = 0; e < 2; e++) {
+    __m256i w[4];
+    fv_join(w, &a[e]);
+    fv_transpose(w);
+    for (int k = 0; k < 4; k++) _mm256_storeu_si256((void *)(row[k] + i + e), w[k]);
+  }
+}
+#endif
