@@ -5,15 +5,22 @@
 
 #include "base/bytes.h"
 
-const uint64_t cuzk_fp_modulus[6] = {0xb9feffffffffaaabu, 0x1eabfffeb153ffffu, 0x6730d2a0f6b0f624u, 0x64774b84f38512bfu, 0x4b1ba7b6434bacd7u, 0x1a0111ea397fe69au};
+const uint64_t cuzk_fp_modulus[6] = {0xb9feffffffffaaabu, 0x1eabfffeb153ffffu, 0x6730d2a0f6b0f624u,
+    0x64774b84f38512bfu, 0x4b1ba7b6434bacd7u, 0x1a0111ea397fe69au};
 const cuzk_fp cuzk_fp_zero = {{0}};
-const cuzk_fp cuzk_fp_one = {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u, 0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}};
-static const cuzk_fp r_cubed = {{0xed48ac6bd94ca1e0u, 0x315f831e03a7adf8u, 0x9a53352a615e29ddu, 0x34c04e5e921e1761u, 0x2512d43565724728u, 0x0aa6346091755d4du}};
-static const cuzk_fp r_squared = {{0xf4df1f341c341746u, 0x0a76e6a609d104f1u, 0x8de5476c4c95b6d5u, 0x67eb88a9939d83c0u, 0x9a793e85b519952du, 0x11988fe592cae3aau}};
-static const uint64_t sqrt_exponent[6] = {0xee7fbfffffffeaaau, 0x07aaffffac54ffffu, 0xd9cc34a83dac3d89u, 0xd91dd2e13ce144afu, 0x92c6e9ed90d2eb35u, 0x0680447a8e5ff9a6u}; /* (p - 3) / 4 */
-static const uint64_t half_modulus[6] = {0xdcff7fffffffd555u, 0x0f55ffff58a9ffffu, 0xb39869507b587b12u, 0xb23ba5c279c2895fu, 0x258dd3db21a5d66bu, 0x0d0088f51cbff34du};  /* (p - 1) / 2 */
+const cuzk_fp cuzk_fp_one = {{0x760900000002fffdu, 0xebf4000bc40c0002u, 0x5f48985753c758bau, 0x77ce585370525745u,
+    0x5c071a97a256ec6du, 0x15f65ec3fa80e493u}};
+static const cuzk_fp r_cubed = {{0xed48ac6bd94ca1e0u, 0x315f831e03a7adf8u, 0x9a53352a615e29ddu, 0x34c04e5e921e1761u,
+    0x2512d43565724728u, 0x0aa6346091755d4du}};
+static const cuzk_fp r_squared = {{0xf4df1f341c341746u, 0x0a76e6a609d104f1u, 0x8de5476c4c95b6d5u,
+    0x67eb88a9939d83c0u, 0x9a793e85b519952du, 0x11988fe592cae3aau}};
+static const uint64_t sqrt_exponent[6] = {0xee7fbfffffffeaaau, 0x07aaffffac54ffffu, 0xd9cc34a83dac3d89u,
+    0xd91dd2e13ce144afu, 0x92c6e9ed90d2eb35u, 0x0680447a8e5ff9a6u}; /* (p - 3) / 4 */
+static const uint64_t half_modulus[6] = {0xdcff7fffffffd555u, 0x0f55ffff58a9ffffu, 0xb39869507b587b12u,
+    0xb23ba5c279c2895fu, 0x258dd3db21a5d66bu, 0x0d0088f51cbff34du};  /* (p - 1) / 2 */
 
-static const int64_t modulus_62[7] = {0x39feffffffffaaab, 0x3aaffffac54ffffe, 0x330d2a0f6b0f6241, 0x1dd2e13ce144afd9, 0x1ba7b6434bacd764, 0x0447a8e5ff9a692c, 0x00000000000001a0};
+static const int64_t modulus_62[7] = {0x39feffffffffaaab, 0x3aaffffac54ffffe, 0x330d2a0f6b0f6241, 0x1dd2e13ce144afd9,
+    0x1ba7b6434bacd764, 0x0447a8e5ff9a692c, 0x00000000000001a0};
 #define INV_N 7
 #define INV_LIMBS 6
 #define INV_FN(name) fp_##name

@@ -14,7 +14,8 @@ const cuzk_fr cuzk_fr_root_2_32 = {{0xb9b58d8c5f0e466au, 0x5b1b4c801819d7ecu, 0x
 static const cuzk_fr r_squared = {{0xc999e990f3f29c6du, 0x2b6cedcb87925c23u, 0x05d314967254398fu, 0x0748d9d99f59ff11u}};
 static const cuzk_fr r_cubed = {{0xc62c1807439b73afu, 0x1b3e0d188cf06990u, 0x73d13c71c7b5f418u, 0x6e2a5bb9c8db33e9u}};
 
-static const int64_t modulus_62[5] = {0x3fffffff00000001, 0x0ef6900bfff96ffb, 0x339d80809a1d8055, 0x3b69d4ca675f520c, 0x0000000000000073};
+static const int64_t modulus_62[5] = {0x3fffffff00000001, 0x0ef6900bfff96ffb, 0x339d80809a1d8055, 0x3b69d4ca675f520c,
+    0x0000000000000073};
 #define INV_N 5
 #define INV_LIMBS 4
 #define INV_FN(name) fr_##name

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /** Inversion modulo an odd prime by division steps on the low bits; variable time; included once per field, never linked.
  *
- *  Before inclusion define: INV_N (signed limbs of 62 bits; at least six bits more than the modulus needs), INV_LIMBS (64-bit limbs of
- *  the argument), INV_FN(name), INV_MODULUS (const int64_t[INV_N], limbs of 62 bits), INV_MODINV (modulus^-1 mod 2^62).
+ *  Before inclusion define: INV_N (signed limbs of 62 bits; at least six bits more than the modulus needs), INV_LIMBS (64-bit
+ *  limbs of the argument), INV_FN(name), INV_MODULUS (const int64_t[INV_N], limbs of 62 bits), INV_MODINV (modulus^-1 mod 2^62).
  *  f and g start as modulus and a; 62 steps at a time are gathered in a 2 x 2 matrix by looking at 64 low bits only, then applied
  *  to f, g and, modulo the modulus, to the cofactors d, e with f = d a and g = e a. When g is 0, f is 1 or -1.
  *  Source: Bernstein and Yang, "Fast constant-time gcd computation and modular inversion" (2019). */
@@ -70,8 +70,8 @@ static void INV_FN(inverse)(uint64_t *r, const uint64_t *a) {
     struct inv_matrix m;
     eta = inv_steps(&m, eta, (uint64_t)f[0] | ((uint64_t)f[1] << 62), (uint64_t)g[0] | ((uint64_t)g[1] << 62));
 
-    /* d and e: a multiple of the modulus between -2^61 and 2^61 times it makes the sums divisible by 2^62. Each round adds at most half
-     * of the modulus to the larger of them, and there are fewer than twenty rounds: five spare bits suffice. */
+    /* d and e: a multiple of the modulus between -2^61 and 2^61 times it makes the sums divisible by 2^62. Each round adds at
+     * most half of the modulus to the larger of them, and there are fewer than twenty rounds: five spare bits suffice. */
     const uint64_t sd = (uint64_t)m.u * (uint64_t)d[0] + (uint64_t)m.v * (uint64_t)e[0];
     const uint64_t se = (uint64_t)m.q * (uint64_t)d[0] + (uint64_t)m.r * (uint64_t)e[0];
     const int64_t kd = (int64_t)((0 - sd * (uint64_t)INV_MODINV) << 2) >> 2;
