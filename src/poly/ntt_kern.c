@@ -9,6 +9,7 @@ size_t cuzk_ntt_kern_list(const struct cuzk_ntt_kern *out[4]) {
   const unsigned cpu = cuzk_cpu_features();
   if (cpu & CUZK_CPU_AVX512IFMA) out[n++] = &cuzk_ntt_kern_ifma;
   if (cpu & CUZK_CPU_AVX512F) out[n++] = &cuzk_ntt_kern_avx512;
+  if (cpu & CUZK_CPU_AVX2) out[n++] = &cuzk_ntt_kern_avx2;
 #endif
   out[n++] = &cuzk_ntt_kern_scalar;
   return n;

@@ -55,6 +55,7 @@ struct cuzk_ntt_kern {
 
 extern const struct cuzk_ntt_kern cuzk_ntt_kern_scalar;
 #ifdef CUZK_POLY_X86
+extern const struct cuzk_ntt_kern cuzk_ntt_kern_avx2;   /* needs CUZK_CPU_AVX2 */
 extern const struct cuzk_ntt_kern cuzk_ntt_kern_avx512; /* needs CUZK_CPU_AVX512F */
 extern const struct cuzk_ntt_kern cuzk_ntt_kern_ifma;   /* needs CUZK_CPU_AVX512IFMA */
 #endif

@@ -139,6 +139,15 @@ static bool check_lanes(const fv *a, const cuzk_fr want[FV_LANES], unsigned boun
   return true;
 }
 
+/* Below 1.001 r: one r too many is left only where the rest is tiny. */
+static bool nearly_reduced(const fv *a) {
+  for (unsigned lane = 0; lane < FV_LANES; lane++) {
+    cuzk_fr x;
+    if (lane_residue(&x, a, lane) != 0 && x.l[3] > cuzk_fr_modulus[3] / 1024) return false;
+  }
+  return true;
+}
+
 #define CHECK(what, cond) \
   if (!(cond)) return what
 
@@ -171,7 +180,7 @@ const char *FRV_CHECK_NAME(unsigned n_trials) {
     fv_norm(&t, &r);
     CHECK("fv_norm", check_lanes(&t, x, 32, true));
     fv_reduce(&t, &r);
-    CHECK("fv_reduce", check_lanes(&t, x, 2, true));
+    CHECK("fv_reduce", check_lanes(&t, x, 2, true) && nearly_reduced(&t));
     fv_reduce_once(&r, &t);
     CHECK("fv_reduce_once", check_lanes(&r, x, 1, true));
     check_rand_fv(&t, x, 2);
@@ -203,7 +212,7 @@ const char *FRV_CHECK_NAME(unsigned n_trials) {
       fv_norm(&t, &r);
       CHECK(bounds[k].what, check_lanes(&t, z, 16 + bounds[k].n, true));
       fv_reduce(&t, &r);
-      CHECK("fv_reduce of a difference", check_lanes(&t, z, 2, true));
+      CHECK("fv_reduce of a difference", check_lanes(&t, z, 2, true) && nearly_reduced(&t));
     }
 
     /* Memory: any 256-bit pattern comes back, in place and order, through every pair of load and store. */

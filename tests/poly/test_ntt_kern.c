@@ -6,6 +6,7 @@
 #include "poly_testing.h"
 
 const char *frv_check_scalar(unsigned n_trials);
+const char *frv_check_avx2(unsigned n_trials);
 const char *frv_check_avx512(unsigned n_trials);
 const char *frv_check_ifma(unsigned n_trials);
 
@@ -16,6 +17,10 @@ static void vectors_of_fr_equal_the_scalar_lane_by_lane(void **state) {
   const char *wrong = frv_check_scalar(200);
   if (wrong) fail_msg("scalar: %s", wrong);
 #ifdef CUZK_POLY_X86
+  if (cuzk_cpu_features() & CUZK_CPU_AVX2) {
+    wrong = frv_check_avx2(3000);
+    if (wrong) fail_msg("avx2: %s", wrong);
+  }
   if (cuzk_cpu_features() & CUZK_CPU_AVX512F) {
     wrong = frv_check_avx512(3000);
     if (wrong) fail_msg("avx512: %s", wrong);
