@@ -42,24 +42,30 @@ CUZK_HD void set_identity(Xyzz<F> &r) {
   set_zero(r.zzz);
 }
 
+/* XYZZ formulas are used where few threads run; for the large products of Fp2 they call instead of inlining. */
+CUZK_HD void mul_far(Fp &r, const Fp &a, const Fp &b) { mul(r, a, b); }
+CUZK_HD void sqr_far(Fp &r, const Fp &a) { sqr(r, a); }
+CUZK_HD_CALL void mul_far(Fp2 &r, const Fp2 &a, const Fp2 &b) { mul(r, a, b); }
+CUZK_HD void sqr_far(Fp2 &r, const Fp2 &a) { mul_far(r, a, a); }
+
 template <class F>
 CUZK_HD void dbl_point(Xyzz<F> &r, const Xyzz<F> &p) {
   F u, v, w, s, m, t;
   dbl(u, p.y);
-  sqr(v, u);
-  mul(w, u, v);
-  mul(s, p.x, v);
-  sqr(t, p.x);
+  sqr_far(v, u);
+  mul_far(w, u, v);
+  mul_far(s, p.x, v);
+  sqr_far(t, p.x);
   dbl(m, t);
   add(m, m, t);
-  sqr(t, m);
+  sqr_far(t, m);
   sub(t, t, s);
-  mul(u, w, p.y);
-  mul(r.zzz, w, p.zzz);
-  mul(r.zz, v, p.zz);
+  mul_far(u, w, p.y);
+  mul_far(r.zzz, w, p.zzz);
+  mul_far(r.zz, v, p.zz);
   sub(t, t, s);
   sub(s, s, t);
-  mul(m, m, s);
+  mul_far(m, m, s);
   r.x = t;
   sub(r.y, m, u);
 }
@@ -75,10 +81,10 @@ CUZK_HD_CALL void add_point(Xyzz<F> &r, const Xyzz<F> &p, const Xyzz<F> &q) {
     return;
   }
   F u1, s1, h, k;
-  mul(u1, p.x, q.zz);
-  mul(h, q.x, p.zz);
-  mul(s1, p.y, q.zzz);
-  mul(k, q.y, p.zzz);
+  mul_far(u1, p.x, q.zz);
+  mul_far(h, q.x, p.zz);
+  mul_far(s1, p.y, q.zzz);
+  mul_far(k, q.y, p.zzz);
   sub(h, h, u1);
   sub(k, k, s1);
   if (is_zero(h)) {
@@ -89,20 +95,20 @@ CUZK_HD_CALL void add_point(Xyzz<F> &r, const Xyzz<F> &p, const Xyzz<F> &q) {
     return;
   }
   F hh, hhh, v, t;
-  sqr(hh, h);
-  mul(hhh, h, hh);
-  mul(v, u1, hh);
-  mul(t, p.zz, q.zz);
-  mul(r.zz, t, hh);
-  mul(t, p.zzz, q.zzz);
-  mul(r.zzz, t, hhh);
-  sqr(t, k);
+  sqr_far(hh, h);
+  mul_far(hhh, h, hh);
+  mul_far(v, u1, hh);
+  mul_far(t, p.zz, q.zz);
+  mul_far(r.zz, t, hh);
+  mul_far(t, p.zzz, q.zzz);
+  mul_far(r.zzz, t, hhh);
+  sqr_far(t, k);
   sub(t, t, hhh);
   sub(t, t, v);
   sub(t, t, v);
-  mul(s1, s1, hhh);
+  mul_far(s1, s1, hhh);
   sub(v, v, t);
-  mul(k, k, v);
+  mul_far(k, k, v);
   r.x = t;
   sub(r.y, k, s1);
 }
@@ -121,8 +127,8 @@ CUZK_HD_CALL void add_affine(Xyzz<F> &r, const Xyzz<F> &p, const Affine<F> &q) {
     return;
   }
   F h, k;
-  mul(h, q.x, p.zz);
-  mul(k, q.y, p.zzz);
+  mul_far(h, q.x, p.zz);
+  mul_far(k, q.y, p.zzz);
   sub(h, h, p.x);
   sub(k, k, p.y);
   if (is_zero(h)) {
@@ -133,18 +139,18 @@ CUZK_HD_CALL void add_affine(Xyzz<F> &r, const Xyzz<F> &p, const Affine<F> &q) {
     return;
   }
   F hh, hhh, v, t;
-  sqr(hh, h);
-  mul(hhh, h, hh);
-  mul(v, p.x, hh);
-  mul(r.zz, p.zz, hh);
-  mul(r.zzz, p.zzz, hhh);
-  sqr(t, k);
+  sqr_far(hh, h);
+  mul_far(hhh, h, hh);
+  mul_far(v, p.x, hh);
+  mul_far(r.zz, p.zz, hh);
+  mul_far(r.zzz, p.zzz, hhh);
+  sqr_far(t, k);
   sub(t, t, hhh);
   sub(t, t, v);
   sub(t, t, v);
-  mul(hhh, p.y, hhh);
+  mul_far(hhh, p.y, hhh);
   sub(v, v, t);
-  mul(k, k, v);
+  mul_far(k, k, v);
   r.x = t;
   sub(r.y, k, hhh);
 }

@@ -21,7 +21,7 @@
 
 #if defined(__CUDACC__)
 #define CUZK_HD __host__ __device__ __forceinline__
-#define CUZK_HD_CALL __host__ __device__ __noinline__
+#define CUZK_HD_CALL inline __host__ __device__ __noinline__
 #define CUZK_UNROLL _Pragma("unroll")
 #define CUZK_UNROLL_BY(n) CUZK_PRAGMA(unroll n)
 #define CUZK_PRAGMA(x) _Pragma(#x)

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/** Sums of points: affine additions with shared inversions, bucket trees, reduction; templates over the coordinate field, each
+ *  instantiated in one file (msm_g1.cu, msm_g2.cu).
+ *
+ *  pair_kernel is the engine of everything here. It adds many independent pairs of affine points: a thread multiplies up the
+ *  denominators of its pairs (writing the running products down), a block inverts the product of its threads' products, and
+ *  on the way back each pair gets its own inverse: five products and a squaring for an addition, and a share of the block's
+ *  inversion, which other blocks of the multiprocessor hide. Equal, opposite and absent points are handled in place.
+ *
+ *  Buckets are summed by such levels: neighbours in a bucket's run are added, then neighbours of the results, and so on. The
+ *  result of a pair stays in the slot of its first operand, so that the odd one out of a run needs no move. The work
+ *  depends on the number of entries only, not on how they spread over the buckets. */
+#ifndef CUZK_BACKEND_CUDA_MSM_CUH
+#define CUZK_BACKEND_CUDA_MSM_CUH
+#include <string.h>
+
+#include "backend/cuda/finish.h"
+#include "backend/cuda/sort.cuh"
+
+namespace cuzk_gpu {
+
+constexpr int PAIR_THREADS = 128;
+constexpr int PAIR_MOST = 64; /* pairs of a thread between two inversions */
+
+template <class F>
+struct CurveTraits;
+template <>
+struct CurveTraits<Fp> {
+  static constexpr int blocks = 3; /* per multiprocessor: 168 registers a thread */
+};
+template <>
+struct CurveTraits<Fp2> {
+  static constexpr int blocks = 2;
+};
+
+template <class F>
+struct PairArgs {
+  Affine<F> *slots;
+  const Affine<F> *bases; /* gather mode: operands are bases[value[p]] and bases[value[p + 1]], result in slots[p / 2] */
+  const uint32_t *value;
+  const uint32_t *list;  /* p of every pair, or null: p = (k >> lg) << lg_stride | (k mod 2^lg) */
+  const uint32_t *count_at; /* number of pairs, or null: count */
+  uint64_t count;
+  uint64_t step; /* in-place mode: operands are slots[p] and slots[p + step], result in slots[p] */
+  uint32_t lg, lg_stride;
+  uint4 *prefix;
+  const Affine<F> *addend; /* constant mode: slots[p + step] = slots[p] + *addend */
+};
+
+enum PairMode { PAIR_GATHER, PAIR_IN_PLACE, PAIR_CONSTANT };
+
+#ifdef __CUDACC__
+
+/* x becomes 1/x for every thread of the block, by a product tree in shared memory. x not zero; loose in and out. */
+template <class F>
+__device__ __forceinline__ void block_inverse(F &x, F *tree) {
+  const int t = threadIdx.x;
+  store(tree + PAIR_THREADS + t, x);
+  __syncthreads();
+#pragma unroll 1
+  for (int size = PAIR_THREADS / 2; size >= 1; size >>= 1) {
+    if (t < size) {
+      F a, b;
+      load(a, tree + 2 * (size + t));
+      load(b, tree + 2 * (size + t) + 1);
+      mul_loose(a, a, b);
+      store(tree + size + t, a);
+    }
+    __syncthreads();
+  }
+  if (t == 0) {
+    F a;
+    load(a, tree + 1);
+    reduce(a, a);
+    inv_var(a, a);
+    store(tree + 1, a);
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int size = 1; size < PAIR_THREADS; size <<= 1) {
+    if (t < size) {
+      F inv, a, b;
+      load(inv, tree + size + t);
+      load(a, tree + 2 * (size + t));
+      load(b, tree + 2 * (size + t) + 1);
+      mul_loose(b, b, inv);
+      mul_loose(a, a, inv);
+      store(tree + 2 * (size + t), b);
+      store(tree + 2 * (size + t) + 1, a);
+    }
+    __syncthreads();
+  }
+  load(x, tree + PAIR_THREADS + t);
+  __syncthreads();
+}
+
+template <class F, PairMode MODE>
+struct PairPlace {
+  const Affine<F> *p, *q;
+  Affine<F> *out;
+  bool neg_p, neg_q;
+  __device__ __forceinline__ PairPlace(const PairArgs<F> &a, uint64_t k) {
+    const uint64_t at = a.list ? (uint64_t)a.list[k] : ((k >> a.lg) << a.lg_stride) | (k & (((uint64_t)1 << a.lg) - 1));
+    if (MODE == PAIR_GATHER) {
+      const uint2 v = *reinterpret_cast<const uint2 *>(a.value + at);
+      p = a.bases + (v.x & 0x7fffffffu);
+      q = a.bases + (v.y & 0x7fffffffu);
+      neg_p = v.x >> 31;
+      neg_q = v.y >> 31;
+      out = a.slots + (at >> 1);
+    } else {
+      p = a.slots + at;
+      q = MODE == PAIR_CONSTANT ? a.addend : a.slots + at + a.step;
+      out = a.slots + at + (MODE == PAIR_CONSTANT ? a.step : 0);
+      neg_p = neg_q = false;
+    }
+  }
+  __device__ __forceinline__ void load_y(Affine<F> &pp, Affine<F> &qq) const {
+    load(pp.y, &p->y);
+    load(qq.y, &q->y);
+    if (MODE == PAIR_GATHER) {
+      if (neg_p) neg(pp.y, pp.y);
+      if (neg_q) neg(qq.y, qq.y);
+    }
+  }
+};
+
+template <class F, PairMode MODE>
+__global__ void __launch_bounds__(PAIR_THREADS, CurveTraits<F>::blocks) pair_kernel(const PairArgs<F> a) {
+  extern __shared__ uint4 raw[];
+  F *tree = reinterpret_cast<F *>(raw);
+  constexpr int VECTORS = sizeof(F) / 16;
+  const uint64_t count = a.count_at ? (uint64_t)*a.count_at : a.count;
+  if (count == 0) return;
+  /* Rounds of equal size for all blocks. */
+  const uint64_t width = (uint64_t)gridDim.x * PAIR_THREADS;
+  const uint64_t rounds = (count + width * PAIR_MOST - 1) / (width * PAIR_MOST);
+  const int per = (int)((count + width * rounds - 1) / (width * rounds));
+  const uint64_t chunk = (uint64_t)per * PAIR_THREADS;
+  uint4 *prefix = a.prefix + (uint64_t)blockIdx.x * PAIR_MOST * VECTORS * PAIR_THREADS + threadIdx.x;
+  for (uint64_t first = blockIdx.x * chunk; first < count; first += gridDim.x * chunk) {
+    const uint64_t k0 = first + threadIdx.x;
+    int mine = k0 < count ? (int)((count - k0 + PAIR_THREADS - 1) / PAIR_THREADS) : 0;
+    if (mine > per) mine = per;
+    F product;
+    set_one(product);
+#pragma unroll 1
+    for (int i = 0; i < mine; i++) {
+      const PairPlace<F, MODE> at(a, k0 + (uint64_t)i * PAIR_THREADS);
+      Affine<F> p, q;
+      F den;
+      load(p.x, &at.p->x);
+      load(q.x, &at.q->x);
+      sub(den, q.x, p.x);
+      if (is_zero(den) || is_zero(p.x) || is_zero(q.x)) {
+        at.load_y(p, q);
+        pair_denominator(den, p, q);
+      }
+      if (i == 0) {
+        product = den;
+      } else {
+        const uint4 *o = reinterpret_cast<const uint4 *>(&product);
+#pragma unroll
+        for (int w = 0; w < VECTORS; w++) prefix[(i * VECTORS + w) * PAIR_THREADS] = o[w];
+        mul_loose(product, product, den);
+      }
+    }
+    block_inverse(product, tree);
+#pragma unroll 1
+    for (int i = mine - 1; i >= 0; i--) {
+      const PairPlace<F, MODE> at(a, k0 + (uint64_t)i * PAIR_THREADS);
+      Affine<F> p, q;
+      F den, inv;
+      load(p.x, &at.p->x);
+      load(q.x, &at.q->x);
+      at.load_y(p, q);
+      const PairKind kind = pair_denominator(den, p, q);
+      if (i == 0) {
+        inv = product;
+      } else {
+        uint4 *o = reinterpret_cast<uint4 *>(&inv);
+#pragma unroll
+        for (int w = 0; w < VECTORS; w++) o[w] = prefix[(i * VECTORS + w) * PAIR_THREADS];
+        mul_loose(inv, inv, product);
+        mul_loose(product, product, den);
+      }
+      Affine<F> r;
+      pair_finish(r, p, q, inv, kind);
+      store(&at.out->x, r.x);
+      store(&at.out->y, r.y);
+    }
+  }
+}
+
+/* The odd one out of every run, into its slot. */
+template <class F>
+__global__ void odd_kernel(Affine<F> *slots, const Affine<F> *bases, const uint32_t *value, const uint32_t *offset,
+                           const uint32_t *count, uint32_t buckets) {
+  const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+  if (b >= buckets) return;
+  const uint32_t n = count[b];
+  if ((n & 1) == 0) return;
+  const uint32_t p = offset[b] + n - 1, v = value[p];
+  Affine<F> r;
+  load(r, bases + (v & 0x7fffffffu));
+  if (v >> 31) neg(r.y, r.y);
+  store(slots + (p >> 1), r);
+}
+
+/* Dense bucket sums. */
+template <class F>
+__global__ void collect_kernel(Affine<F> *sums, const Affine<F> *slots, const uint32_t *offset, const uint32_t *count,
+                               uint32_t buckets) {
+  const uint32_t b = blockIdx.x * blockDim.x + threadIdx.x;
+  if (b >= buckets) return;
+  Affine<F> r;
+  if (count[b])
+    load(r, slots + (offset[b] >> 1));
+  else
+    set_identity(r);
+  store(sums + b, r);
+}
+
+constexpr int WEIGHT_THREADS = 128;
+
+/* A block per window and kind. Kind 0: out = sum over i of (i + 1) columns[i]; kind 1: sum of i rows[i]. Element i of a
+ * window's columns stands at columns[window * window_stride + i], of its rows at rows[window * window_stride + (i << lg)]. */
+template <class F>
+__global__ void __launch_bounds__(WEIGHT_THREADS) weight_kernel(Xyzz<F> *out, const Affine<F> *columns, const Affine<F> *rows, uint64_t window_stride,
+                              uint32_t lg_columns, uint32_t lg_rows) {
+  extern __shared__ uint4 raw[];
+  Xyzz<F> *sh = reinterpret_cast<Xyzz<F> *>(raw);
+  const uint32_t kind = blockIdx.y, n = 1u << (kind ? lg_rows : lg_columns);
+  const uint32_t per = (n + WEIGHT_THREADS - 1) / WEIGHT_THREADS, first = threadIdx.x * per;
+  const Affine<F> *e = kind ? rows : columns;
+  e += blockIdx.x * window_stride;
+  const uint32_t lg = kind ? lg_columns : 0;
+  Xyzz<F> run, sum, t;
+  set_identity(run);
+  set_identity(sum);
+#pragma unroll 1
+  for (uint32_t i = per; i-- > 0;) {
+    if (first + i >= n) continue;
+    Affine<F> p;
+    load(p, e + ((uint64_t)(first + i) << lg));
+    if (kind) {
+      add_point(t, sum, run);
+      sum = t;
+    }
+    add_affine(t, run, p);
+    run = t;
+    if (!kind) {
+      add_point(t, sum, run);
+      sum = t;
+    }
+  }
+  mul_small(t, run, first);
+  add_point(run, sum, t);
+  sh[threadIdx.x] = run;
+  __syncthreads();
+#pragma unroll 1
+  for (int size = WEIGHT_THREADS / 2; size >= 1; size >>= 1) {
+    if ((int)threadIdx.x < size) {
+      add_point(t, sh[threadIdx.x], sh[threadIdx.x + size]);
+      sh[threadIdx.x] = t;
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x * 2 + kind] = sh[0];
+}
+
+/* --- host side -------------------------------------------------------------------------------------------------------------- */
+
+template <class F>
+size_t prefix_vectors(const cuzk_cuda *c) {
+  return (size_t)c->multiprocessors * CurveTraits<F>::blocks * PAIR_MOST * PAIR_THREADS * (sizeof(F) / 16);
+}
+
+template <class F, PairMode MODE>
+cuzk_status run_pair_kernel(cuzk_cuda *c, const PairArgs<F> &a, cuzk_detail *d) {
+  if (!a.count_at && a.count == 0) return CUZK_OK;
+  unsigned blocks = (unsigned)(c->multiprocessors * CurveTraits<F>::blocks);
+  if (!a.count_at && (a.count + PAIR_THREADS - 1) / PAIR_THREADS < blocks)
+    blocks = (unsigned)((a.count + PAIR_THREADS - 1) / PAIR_THREADS);
+  const int shared = (int)(2 * PAIR_THREADS * sizeof(F));
+  CUZK_CUDA(cudaFuncSetAttribute(pair_kernel<F, MODE>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  pair_kernel<F, MODE><<<blocks, PAIR_THREADS, shared, c->stream>>>(a);
+  CUZK_LAUNCHED("pair_kernel");
+  return CUZK_OK;
+}
+
+inline uint32_t log2_floor(uint64_t v) {
+  uint32_t r = 0;
+  while (v >>= 1) r++;
+  return r;
+}
+
+/* Bucket sums of `windows` windows of one width, 2^(bits-1) buckets each, to two points a window. sums and copy hold all
+ * buckets and are destroyed. */
+template <class F>
+cuzk_status reduce_buckets(cuzk_cuda *c, Xyzz<F> *out, Affine<F> *sums, Affine<F> *copy, uint32_t windows, uint32_t bits,
+                           uint4 *prefix, uint32_t *lg_columns, cuzk_detail *d) {
+  const uint32_t all = bits - 1, columns = all / 2, rows = all - columns;
+  const uint64_t stride = (uint64_t)1 << all;
+  CUZK_CUDA(cudaMemcpyAsync(copy, sums, windows * stride * sizeof(Affine<F>), cudaMemcpyDeviceToDevice, c->stream));
+  PairArgs<F> a = {};
+  a.prefix = prefix;
+  /* Column sums: halve the number of rows, row lengths unchanged. */
+  for (uint32_t left = rows; left-- > 0;) {
+    a.slots = sums;
+    a.lg = left + columns;
+    a.lg_stride = all;
+    a.step = (uint64_t)1 << (left + columns);
+    a.count = (uint64_t)windows << a.lg;
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
+  }
+  /* Row sums: halve the length of the rows. */
+  for (uint32_t left = columns; left-- > 0;) {
+    a.slots = copy;
+    a.lg = left;
+    a.lg_stride = columns;
+    a.step = (uint64_t)1 << left;
+    a.count = ((uint64_t)windows << rows) << left;
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
+  }
+  const int shared = (int)(WEIGHT_THREADS * sizeof(Xyzz<F>));
+  CUZK_CUDA(cudaFuncSetAttribute(weight_kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  weight_kernel<F><<<dim3(windows, 2), WEIGHT_THREADS, shared, c->stream>>>(out, sums, copy, stride, columns, rows);
+  CUZK_LAUNCHED("weight_kernel");
+  *lg_columns = columns;
+  return CUZK_OK;
+}
+
+/* All pairs of one group: from sorted entries to bucket sums. */
+template <class F>
+cuzk_status sum_buckets(cuzk_cuda *c, Affine<F> *sums, Affine<F> *slots, const Affine<F> *bases, const SortPlan &p,
+                        const SortArrays &s, uint4 *prefix, uint64_t *additions, cuzk_detail *d) {
+  uint32_t *host = (uint32_t *)c->pinned;
+  CUZK_CUDA(cudaMemcpyAsync(host, s.max_count, sizeof(uint32_t), cudaMemcpyDeviceToHost, c->stream));
+  CUZK_CUDA(cudaEventRecord(c->events[13], c->stream));
+  odd_kernel<F><<<(p.buckets + 255) / 256, 256, 0, c->stream>>>(slots, bases, s.value, s.offset, s.count, p.buckets);
+  CUZK_LAUNCHED("odd_kernel");
+  CUZK_STATUS_TRY(run_pairs(c, p, s, 0, d));
+  PairArgs<F> a = {};
+  a.slots = slots;
+  a.bases = bases;
+  a.value = s.value;
+  a.list = s.list;
+  a.count_at = s.list_count;
+  a.prefix = prefix;
+  CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_GATHER>(c, a, d)));
+  /* The largest count says how many levels there are; it is there long before the first level is done. */
+  CUZK_CUDA(cudaEventSynchronize(c->events[13]));
+  const uint32_t slots_most = host[0] / 2 + (host[0] & 1);
+  unsigned level = 1;
+  for (uint64_t step = 1; step < slots_most; step <<= 1, level++) {
+    CUZK_STATUS_TRY(run_pairs(c, p, s, level, d));
+    a.count_at = s.list_count + level;
+    a.step = step;
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
+  }
+  collect_kernel<F><<<(p.buckets + 255) / 256, 256, 0, c->stream>>>(sums, slots, s.offset, s.count, p.buckets);
+  CUZK_LAUNCHED("collect_kernel");
+  if (additions) {
+    CUZK_CUDA(cudaMemcpyAsync(host, s.list_count, 64 * sizeof(uint32_t), cudaMemcpyDeviceToHost, c->stream));
+    CUZK_CUDA(cudaStreamSynchronize(c->stream));
+    for (unsigned l = 0; l < level; l++) *additions += host[l];
+  }
+  return CUZK_OK;
+}
+
+/* Windows of least cost: an addition for every entry, and about three for every bucket. */
+inline uint32_t choose_windows(size_t n) {
+  uint32_t best = 16;
+  double least = 1e300;
+  for (uint32_t w = 11; w <= 40; w++) {
+    const Windows x = make_windows(w);
+    const double buckets = (double)x.wide * (double)(1u << (x.bits - 1)) + (double)(w - x.wide) * (double)(1u << (x.bits - 2));
+    const double cost = (double)w * (double)n + 3.0 * buckets;
+    if (cost < least) {
+      least = cost;
+      best = w;
+    }
+  }
+  return best;
+}
+
+template <class F>
+cuzk_status msm(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const Fr *scalars, size_t n, uint32_t windows,
+                cuzk_cuda_msm_times *times, cuzk_detail *d) {
+  if (times) memset(times, 0, sizeof *times);
+  set_identity(*out);
+  if (n == 0) return CUZK_OK;
+  if (n >= (size_t)1 << 31) return say(d, CUZK_E_ARG, "sum of %zu points: at most 2^31 - 1", n);
+  if (windows == 0) windows = choose_windows(n);
+  if (windows < 11 || windows > 40) return say(d, CUZK_E_ARG, "%u windows: 11 to 40", windows);
+  const Windows w = make_windows(windows);
+  const uint32_t narrow = w.count - w.wide;
+  /* Groups of windows that are sorted and summed together: at most 2^27 entries, or one window. */
+  uint32_t per_group = (uint32_t)(((size_t)1 << 27) / n);
+  if (per_group < 1) per_group = 1;
+  if (per_group > w.count) per_group = w.count;
+  const SortPlan largest = make_sort_plan(n, per_group, w.bits);
+  const uint64_t wide_buckets = (uint64_t)w.wide << (w.bits - 1), narrow_buckets = (uint64_t)narrow << (w.bits - 2);
+  const uint64_t copy_buckets = wide_buckets > narrow_buckets ? wide_buckets : narrow_buckets;
+  uint32_t *digits = nullptr;
+  SortArrays arrays;
+  Affine<F> *slots = nullptr, *sums = nullptr, *copy = nullptr;
+  Xyzz<F> *partial = nullptr;
+  uint4 *prefix = nullptr;
+  char *work = nullptr;
+  for (int round = 0; round < 2; round++) {
+    Carver cut(work);
+    digits = cut.take<uint32_t>((size_t)w.count * n);
+    take_sort_arrays(arrays, cut, largest);
+    slots = cut.take<Affine<F>>(largest.max_positions / 2 + 1);
+    sums = cut.take<Affine<F>>(wide_buckets + narrow_buckets);
+    copy = cut.take<Affine<F>>(copy_buckets);
+    partial = cut.take<Xyzz<F>>(2 * w.count);
+    prefix = cut.take<uint4>(prefix_vectors<F>(c));
+    if (round == 0) CUZK_STATUS_TRY(work_area(c, &work, cut.used, d));
+  }
+  cudaEvent_t *ev = c->events;
+  CUZK_CUDA(cudaEventRecord(ev[0], c->stream));
+  CUZK_STATUS_TRY(run_digits(c, digits, scalars, n, w, d));
+  CUZK_CUDA(cudaEventRecord(ev[1], c->stream));
+  float sort_ms = 0, add_ms = 0;
+  uint64_t additions = 0;
+  for (uint32_t first = 0; first < w.count;) {
+    const bool wide = first < w.wide;
+    uint32_t group = (wide ? w.wide : w.count) - first;
+    if (group > per_group) group = per_group;
+    const SortPlan p = make_sort_plan(n, group, wide ? w.bits : w.bits - 1);
+    Affine<F> *to = wide ? sums + ((uint64_t)first << (w.bits - 1))
+                         : sums + wide_buckets + ((uint64_t)(first - w.wide) << (w.bits - 2));
+    CUZK_CUDA(cudaEventRecord(ev[2], c->stream));
+    CUZK_STATUS_TRY(run_sort(c, p, arrays, digits + (size_t)first * n, d));
+    CUZK_CUDA(cudaEventRecord(ev[3], c->stream));
+    CUZK_STATUS_TRY(sum_buckets<F>(c, to, slots, bases, p, arrays, prefix, times ? &additions : nullptr, d));
+    if (times) {
+      float ms;
+      CUZK_CUDA(cudaEventRecord(ev[4], c->stream));
+      CUZK_CUDA(cudaEventSynchronize(ev[4]));
+      CUZK_CUDA(cudaEventElapsedTime(&ms, ev[2], ev[3]));
+      sort_ms += ms;
+      CUZK_CUDA(cudaEventElapsedTime(&ms, ev[3], ev[4]));
+      add_ms += ms;
+    }
+    first += group;
+  }
+  CUZK_CUDA(cudaEventRecord(ev[5], c->stream));
+  uint32_t columns_wide = 0, columns_narrow = 0;
+  CUZK_STATUS_TRY(reduce_buckets<F>(c, partial, sums, copy, w.wide, w.bits, prefix, &columns_wide, d));
+  if (narrow)
+    CUZK_STATUS_TRY(reduce_buckets<F>(c, partial + 2 * w.wide, sums + wide_buckets, copy, narrow, w.bits - 1, prefix,
+                                      &columns_narrow, d));
+  CUZK_CUDA(cudaMemcpyAsync(c->pinned, partial, 2 * w.count * sizeof(Xyzz<F>), cudaMemcpyDeviceToHost, c->stream));
+  CUZK_CUDA(cudaEventRecord(ev[6], c->stream));
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  uint32_t at[80];
+  for (uint32_t i = 0; i < w.count; i++) {
+    at[2 * i] = window_offset(w, i);
+    at[2 * i + 1] = at[2 * i] + (i < w.wide ? columns_wide : columns_narrow);
+  }
+  if (sizeof(F) == sizeof(Fp))
+    cuzk_cuda_finish_g1(out, c->pinned, at, 2 * w.count);
+  else
+    cuzk_cuda_finish_g2(out, c->pinned, at, 2 * w.count);
+  if (times) {
+    CUZK_CUDA(cudaEventElapsedTime(&times->digits, ev[0], ev[1]));
+    CUZK_CUDA(cudaEventElapsedTime(&times->reduce, ev[5], ev[6]));
+    CUZK_CUDA(cudaEventElapsedTime(&times->total, ev[0], ev[6]));
+    times->sort = sort_ms;
+    times->add = add_ms;
+    times->windows = w.count;
+    times->bits = w.bits;
+    times->additions = additions;
+  }
+  return CUZK_OK;
+}
+
+template <class F>
+cuzk_status subset_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const uint32_t *bits, size_t n,
+                       cuzk_cuda_msm_times *times, cuzk_detail *d) {
+  if (times) memset(times, 0, sizeof *times);
+  set_identity(*out);
+  if (n == 0) return CUZK_OK;
+  if (n >= (size_t)1 << 31) return say(d, CUZK_E_ARG, "sum of %zu points: at most 2^31 - 1", n);
+  uint32_t *value = nullptr, *count = nullptr, *zero = nullptr;
+  uint4 *prefix = nullptr;
+  char *work = nullptr;
+  Affine<F> *slots = nullptr;
+  for (int round = 0; round < 2; round++) {
+    Carver cut(work);
+    value = cut.take<uint32_t>(n + 2);
+    count = cut.take<uint32_t>(1);
+    zero = cut.take<uint32_t>(1);
+    slots = cut.take<Affine<F>>(n / 2 + 1);
+    prefix = cut.take<uint4>(prefix_vectors<F>(c));
+    if (round == 0) CUZK_STATUS_TRY(work_area(c, &work, cut.used, d));
+  }
+  cudaEvent_t *ev = c->events;
+  CUZK_CUDA(cudaEventRecord(ev[0], c->stream));
+  CUZK_STATUS_TRY(run_bits(c, value, count, bits, n, d));
+  CUZK_CUDA(cudaMemsetAsync(zero, 0, sizeof(uint32_t), c->stream));
+  CUZK_CUDA(cudaMemcpyAsync(c->pinned, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, c->stream));
+  CUZK_CUDA(cudaEventRecord(ev[1], c->stream));
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  const uint32_t set = *(const uint32_t *)c->pinned;
+  if (set == 0) return CUZK_OK;
+  PairArgs<F> a = {};
+  a.slots = slots;
+  a.bases = bases;
+  a.value = value;
+  a.prefix = prefix;
+  a.lg_stride = 1;
+  a.count = set / 2;
+  CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_GATHER>(c, a, d)));
+  odd_kernel<F><<<1, 32, 0, c->stream>>>(slots, bases, value, zero, count, 1);
+  CUZK_LAUNCHED("odd_kernel");
+  const uint64_t m = (uint64_t)set / 2 + (set & 1);
+  for (uint32_t l = 0; (uint64_t)1 << l < m; l++) {
+    a.step = (uint64_t)1 << l;
+    a.lg_stride = l + 1;
+    a.count = ((m >> l) + ((m & (a.step - 1)) != 0)) >> 1;
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
+  }
+  CUZK_CUDA(cudaMemcpyAsync(c->pinned, slots, sizeof *out, cudaMemcpyDeviceToHost, c->stream));
+  CUZK_CUDA(cudaEventRecord(ev[2], c->stream));
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  memcpy(out, c->pinned, sizeof *out);
+  if (times) {
+    CUZK_CUDA(cudaEventElapsedTime(&times->sort, ev[0], ev[1]));
+    CUZK_CUDA(cudaEventElapsedTime(&times->add, ev[1], ev[2]));
+    CUZK_CUDA(cudaEventElapsedTime(&times->total, ev[0], ev[2]));
+    times->additions = set - 1;
+  }
+  return CUZK_OK;
+}
+
+template <class F>
+cuzk_status progression(cuzk_cuda *c, Affine<F> *p, size_t n, const Affine<F> *powers, cuzk_detail *d) {
+  uint4 *prefix = nullptr;
+  Affine<F> *addend = nullptr;
+  char *work = nullptr;
+  for (int round = 0; round < 2; round++) {
+    Carver cut(work);
+    addend = cut.take<Affine<F>>(32);
+    prefix = cut.take<uint4>(prefix_vectors<F>(c));
+    if (round == 0) CUZK_STATUS_TRY(work_area(c, &work, cut.used, d));
+  }
+  CUZK_CUDA(cudaMemcpyAsync(addend, powers, 32 * sizeof *powers, cudaMemcpyHostToDevice, c->stream));
+  PairArgs<F> a = {};
+  a.slots = p;
+  a.prefix = prefix;
+  a.lg = 63;
+  for (uint32_t k = 0; ((size_t)1 << k) < n; k++) {
+    a.addend = addend + k;
+    a.step = (uint64_t)1 << k;
+    a.count = n - a.step < a.step ? n - a.step : a.step;
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_CONSTANT>(c, a, d)));
+  }
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  return CUZK_OK;
+}
+
+#endif
+
+}  // namespace cuzk_gpu
+#endif
