@@ -71,7 +71,6 @@ static void porep_sectors(void **state) {
   check("s2k/porep-13.p1", read_porep("sectors/s2k/porep-13.c1.json", 1));
   check("s16k/porep-10.p0", read_porep("sectors/s16k/porep-10.c1.json", 0));
   check("s32k/porep-11.p0", read_porep("sectors/s32k/porep-11.c1.json", 0));
-  check("x2k/porep-1048576.p0", read_porep("sectors/x2k/porep-1048576.c1.json", 0));
 }
 
 static void window_sectors(void **state) {
