@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fail.h"
 #include "ff/ops.h"
 
 typedef struct {
@@ -19,34 +18,34 @@ extern const uint64_t cuzk_fp_modulus[6];
 
 /** True for values below the modulus: every cuzk_fp is, between calls. */
 static inline bool cuzk_fp_is_reduced(const cuzk_fp *a) {
-  for (int i = 6 - 1; i >= 0; i--)
+  for (int i = 5; i >= 0; i--)
     if (a->l[i] != cuzk_fp_modulus[i]) return a->l[i] < cuzk_fp_modulus[i];
   return false;
 }
 
 /** *r = a + b */
 static inline void cuzk_fp_add(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) {
-  CUZK_VERIFY(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
   cuzk_ff_ops.fp_add(r->l, a->l, b->l);
-  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(r));
 }
 /** *r = a - b */
 static inline void cuzk_fp_sub(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) {
-  CUZK_VERIFY(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
   cuzk_ff_ops.fp_sub(r->l, a->l, b->l);
-  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(r));
 }
 /** *r = a b; constant time, as sum, difference and square are. */
 static inline void cuzk_fp_mul(cuzk_fp *r, const cuzk_fp *a, const cuzk_fp *b) {
-  CUZK_VERIFY(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(a) && cuzk_fp_is_reduced(b));
   cuzk_ff_ops.fp_mul(r->l, a->l, b->l);
-  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(r));
 }
 /** *r = a^2 */
 static inline void cuzk_fp_sqr(cuzk_fp *r, const cuzk_fp *a) {
-  CUZK_VERIFY(cuzk_fp_is_reduced(a));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(a));
   cuzk_ff_ops.fp_sqr(r->l, a->l);
-  CUZK_VERIFY(cuzk_fp_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fp_is_reduced(r));
 }
 /** *r = -a */
 static inline void cuzk_fp_neg(cuzk_fp *r, const cuzk_fp *a) { cuzk_fp_sub(r, &cuzk_fp_zero, a); }

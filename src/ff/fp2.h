@@ -35,15 +35,15 @@ static inline void cuzk_fp2_dbl(cuzk_fp2 *r, const cuzk_fp2 *a) {
 }
 /** *r = a b */
 static inline void cuzk_fp2_mul(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp2 *b) {
-  CUZK_VERIFY(cuzk_fp2_is_reduced(a) && cuzk_fp2_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fp2_is_reduced(a) && cuzk_fp2_is_reduced(b));
   cuzk_ff_ops.fp2_mul(r->c0.l, a->c0.l, b->c0.l);
-  CUZK_VERIFY(cuzk_fp2_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fp2_is_reduced(r));
 }
 /** *r = a^2 */
 static inline void cuzk_fp2_sqr(cuzk_fp2 *r, const cuzk_fp2 *a) {
-  CUZK_VERIFY(cuzk_fp2_is_reduced(a));
+  CUZK_FF_CHECK(cuzk_fp2_is_reduced(a));
   cuzk_ff_ops.fp2_sqr(r->c0.l, a->c0.l);
-  CUZK_VERIFY(cuzk_fp2_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fp2_is_reduced(r));
 }
 /** *r = a b, b in Fp */
 void cuzk_fp2_mul_fp(cuzk_fp2 *r, const cuzk_fp2 *a, const cuzk_fp *b);

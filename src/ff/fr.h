@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fail.h"
 #include "cuzk/status.h"
 #include "ff/ops.h"
 
@@ -27,34 +26,34 @@ extern const uint64_t cuzk_fr_modulus[4];
 
 /** True for values below the modulus: every cuzk_fr is, between calls. */
 static inline bool cuzk_fr_is_reduced(const cuzk_fr *a) {
-  for (int i = 4 - 1; i >= 0; i--)
+  for (int i = 3; i >= 0; i--)
     if (a->l[i] != cuzk_fr_modulus[i]) return a->l[i] < cuzk_fr_modulus[i];
   return false;
 }
 
 /** *r = a + b */
 static inline void cuzk_fr_add(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
-  CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
   cuzk_ff_ops.fr_add(r->l, a->l, b->l);
-  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(r));
 }
 /** *r = a - b */
 static inline void cuzk_fr_sub(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
-  CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
   cuzk_ff_ops.fr_sub(r->l, a->l, b->l);
-  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(r));
 }
 /** *r = a b; constant time, as sum, difference and square are. */
 static inline void cuzk_fr_mul(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b) {
-  CUZK_VERIFY(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(a) && cuzk_fr_is_reduced(b));
   cuzk_ff_ops.fr_mul(r->l, a->l, b->l);
-  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(r));
 }
 /** *r = a^2 */
 static inline void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a) {
-  CUZK_VERIFY(cuzk_fr_is_reduced(a));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(a));
   cuzk_ff_ops.fr_sqr(r->l, a->l);
-  CUZK_VERIFY(cuzk_fr_is_reduced(r));
+  CUZK_FF_CHECK(cuzk_fr_is_reduced(r));
 }
 /** *r = -a */
 static inline void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_sub(r, &cuzk_fr_zero, a); }

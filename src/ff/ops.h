@@ -7,6 +7,14 @@
 #define CUZK_FF_OPS_H
 #include <stdint.h>
 
+/* Invariants of the inline wrappers, executed in VERIFY builds. */
+#ifdef CUZK_BUILD_VERIFY
+#include "base/fail.h"
+#define CUZK_FF_CHECK(cond) CUZK_VERIFY(cond)
+#else
+#define CUZK_FF_CHECK(cond) ((void)0)
+#endif
+
 struct cuzk_ff_ops {
   void (*fp_add)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
   void (*fp_sub)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
