@@ -36,42 +36,41 @@ class Witness(ProgramTest):
         self.assertEqual((out["first_block"], out["first_aux"], out["aux"]), (30, 30 * 65536, 65536))
         self.assertIn("challenge_1", out["regions"])
 
-    def test_a_changed_sibling_is_unsatisfied(self):
-        with open(fixture("sectors/s2k/porep-10.c1.json"), encoding="utf-8") as f:
-            doc = json.load(f)
-        vanilla = next(k for k in doc if "vanilla" in k)
-        inner = doc[vanilla]
-        lists = inner if isinstance(inner, list) else next(iter(inner.values()))
-        label = lists[0][0]["labeling_proofs"][0]
+    def test_a_changed_private_input_is_unsatisfied(self):
+        c1 = fixture("sectors/s2k/porep-10.c1.json")
+        single = ("data", "Single")
+        columns = "replica_column_proofs"
+        for where in [
+            ("comm_d_proofs", *single, "leaf"),
+            ("comm_d_proofs", *single, "path", "path", 3, "hashes", 0),
+            ("comm_r_last_proof", *single, "path", "path", 1, "hashes", 6),
+            (columns, "c_x", "inclusion_proof", *single, "path", "path", 0, "hashes", 2),
+            (columns, "drg_parents", 2, "column", "rows", 1),
+            (columns, "exp_parents", 7, "inclusion_proof", *single, "path", "path", 0, "hashes", 3),
+        ]:
+            with self.subTest(where=where):
+                with open(c1, encoding="utf-8") as f:
+                    doc = json.load(f)
+                value = doc["vanilla_proofs"]["StackedDrg2KiBV1"][0][1]
+                for step in where:
+                    value = value[step]
+                value[0] ^= 1
+                path = self.write("c1.json", json.dumps(doc, separators=(",", ":")))
+                part = self.ok_json("circuit", "check", "porep", "--c1", path, code=1)["partitions"][0]
+                self.assertFalse(part["satisfied"])
+                self.assertIn("challenge_1", part["region"])
+                # and it is found before any proving
+                self.fails_before_proving(path)
 
-        def first_leaf(x):
-            """The first list of 32 bytes of a sibling hash in a Merkle proof."""
-            if isinstance(x, dict):
-                for v in x.values():
-                    found = first_leaf(v)
-                    if found is not None:
-                        return found
-            if isinstance(x, list):
-                if len(x) == 32 and all(isinstance(b, int) for b in x):
-                    return x
-                for v in x:
-                    found = first_leaf(v)
-                    if found is not None:
-                        return found
-            return None
-        self.assertIsNotNone(label)
-        leaf = first_leaf(lists[0][0]["comm_d_proofs"]["data"] if "data" in lists[0][0]["comm_d_proofs"] else
-                          lists[0][0]["comm_d_proofs"])
-        leaf[0] ^= 1
-        path = self.write("c1.json", json.dumps(doc, separators=(",", ":")))
-        r = harness.run("circuit", "check", "porep", "--c1", path, "--json")
-        if r.returncode == 1:
-            part = json.loads(r.stdout)["partitions"][0]
-            self.assertFalse(part["satisfied"])
-            self.assertIn("challenge_0", part["region"])
-        else:
-            # what the reader already finds contradictory never becomes a witness
-            self.assertEqual((r.returncode, json.loads(r.stderr)["name"]), (3, "E_MISMATCH"))
+    def fails_before_proving(self, path):
+        self.fails(3, "E_MISMATCH", "prove", "porep", "--c1", path, "--params", self.small(), "--out", self.path("out"))
+
+    def small(self):
+        """A parameter file, so that the inputs are looked at; its own mismatch would be found only later."""
+        path = self.path("small.params")
+        if not glob.glob(path):
+            self.ok("params", "generate", "bits-8", "--out", path, "--quiet")
+        return path
 
 
 if __name__ == "__main__":
