@@ -3,6 +3,8 @@
 """Compiles each header alone: those of include/ as C and as C++, those of src/ as C. check_headers.py CC CXX"""
 import concurrent.futures
 import os
+import platform
+import re
 import subprocess
 import sys
 
@@ -14,16 +16,25 @@ FLAGS = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror
 def headers(top):
     for folder, _, files in sorted(os.walk(os.path.join(ROOT, top))):
         for name in sorted(files):
-            # a template is included by its users only, after they have defined its parameters
-            if name.endswith(".h") and not name.endswith("_tmpl.h"):
+            # a template, or a part of one, is included by its users only, after they have defined its parameters
+            if name.endswith(".h") and not name.endswith(("_tmpl.h", "_mem.h")):
                 yield os.path.relpath(os.path.join(folder, name), os.path.join(ROOT, top))
+
+
+def vector_flags(header):
+    """Headers of vector code are included only by files that are compiled for those instructions."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return []
+    if header.startswith("ff/vec/") or re.search(r"_(ifma|avx512|avx2)\.h$", header):
+        return ["-mavx2", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mavx512ifma"]
+    return []
 
 
 def one(job):
     compiler, language, standard, header = job
     # included twice: the guard is checked, too
     source = f'#include "{header}"\n#include "{header}"\n'
-    r = subprocess.run([compiler, "-x", language, "-std=" + standard, *FLAGS, "-"], input=source, text=True,
+    r = subprocess.run([compiler, "-x", language, "-std=" + standard, *FLAGS, *vector_flags(header), "-"], input=source, text=True,
                        capture_output=True, cwd=ROOT)
     return f"{header} as {language}:\n{r.stderr}" if r.returncode else None
 

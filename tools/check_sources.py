@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Plain hygiene of the tracked text files: licence line, no tabs, no trailing blanks, no invisible or non-ASCII letters in
-code, lines of at most 160 columns, no left-over markers."""
+code, lines of at most 200 columns, no left-over markers."""
 import os
 import re
 import sys
@@ -41,7 +41,7 @@ def main():
                 bad.append(f"{path}:{number}: tab")
             if line != line.rstrip():
                 bad.append(f"{path}:{number}: trailing blank")
-            if len(line) > 160:
+            if len(line) > 200:
                 bad.append(f"{path}:{number}: {len(line)} columns")
             if MARKERS.search(line):
                 bad.append(f"{path}:{number}: left-over marker")

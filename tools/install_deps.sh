@@ -4,9 +4,10 @@
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config libsimdjson-dev libjansson-dev libcmocka-dev python3)
-if [[ ${1:-} == all ]]; then
-  packages+=(clang libclang-rt-14-dev)
-fi
+case ${1:-} in
+  all) packages+=(clang libclang-rt-14-dev) ;;
+  venv) packages=(python3-venv) ;;
+esac
 
 missing=()
 for p in "${packages[@]}"; do

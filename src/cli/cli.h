@@ -27,6 +27,7 @@
   X(HELP, "help", "", "print this help")                                                                           \
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
   X(LOG2, "log2", "N", "size of the problem is 2^N")                                                               \
+  X(MINER, "miner", "N", "the replica id must be that of this miner's sector (with --sector)")                       \
   X(NO_DIGESTS, "no-digests", "", "read only the lengths, not the points")                                         \
   X(OUT, "out", "FILE", "where the result goes; replaced only when complete")                                      \
   X(PARAMS, "params", "FILE", "parameter file (default: the circuit's file in the parameter cache)")               \
@@ -38,6 +39,7 @@
   X(RANDOMNESS, "randomness", "JSON", "blinding values r_le, s_le from a file: for tests only")                    \
   X(RUNS, "runs", "N", "measurements of each operation (default 5)")                                               \
   X(SCALARS, "scalars", "KIND", "random, bits (half ones) or ones (default random)")                               \
+  X(SECTOR, "sector", "N", "the sector's number (with --miner)")                                                   \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TOXIC_WASTE, "toxic-waste", "JSON", "take toxic_waste_le from a file: for tests only")                         \
   X(VK, "vk", "FILE", "verifying key (a parameter file will do, too)")

@@ -47,7 +47,8 @@ const struct cli_command cli_commands[] = {
      "constraints' values. With --against RECORD the first block of 65,536 values that differs is named with the regions of\n"
      "the circuit that it spans. KIND may also be a gadget's name.",
      cli_circuit_witness},
-    {"prove", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION),
+    {"prove", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION) |
+         CLI_BIT(MINER) | CLI_BIT(SECTOR),
      CLI_BIT(C1) | CLI_BIT(OUT), "prove a sealed sector (PoRep, phase 2)",
      "Checks the phase-1 output, proves each partition, verifies the proofs and writes them: 192 bytes a partition, or with\n"
      "--json an object (a list of objects for several partitions) with proof, public_inputs_le and verifying_key.\n"

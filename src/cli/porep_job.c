@@ -12,6 +12,15 @@ enum cuzk_status porep_job_open(struct porep_job *job, struct cli *c) {
   enum cuzk_status st = cuzk_c1_load(&job->c1, c->opt[OPT_C1], &c->detail);
   if (st != CUZK_OK) return st;
   job->read_s = cli_seconds_since(t);
+  if (c->opt[OPT_MINER] || c->opt[OPT_SECTOR]) {
+    uint64_t miner, sector;
+    if (!c->opt[OPT_MINER] || !c->opt[OPT_SECTOR])
+      return cuzk_fail(&c->detail, CUZK_E_USAGE, "--miner and --sector go together");
+    st = cli_number(c, OPT_MINER, 0, UINT64_MAX / 2, 0, &miner);
+    if (st == CUZK_OK) st = cli_number(c, OPT_SECTOR, 0, UINT64_MAX / 2, 0, &sector);
+    if (st == CUZK_OK) st = cuzk_c1_check_identity(job->c1, miner, sector, &c->detail);
+    if (st != CUZK_OK) return st;
+  }
   const unsigned n = job->c1->n_partitions;
   st = cli_number(c, OPT_PARTITION, 0, n - 1, 0, &k);
   if (st != CUZK_OK) return st;

@@ -210,6 +210,14 @@ class ProveRefuses(ProgramTest):
         self.fails(6, "E_NOENT", *words, env=env, says=self.dir + "/v28-stacked-proof-of-replication-")
         self.assertFalse(os.path.exists(self.out))
 
+    def test_identity(self):
+        words = ("prove", "porep", "--c1", C1, "--params", self.params, "--out", self.out)
+        self.fails(64, "E_USAGE", *words, "--miner", "1001", says="go together")
+        self.fails(3, "E_MISMATCH", *words, "--miner", "1002", "--sector", "10", says="replica")
+        self.fails(3, "E_MISMATCH", *words, "--miner", "1001", "--sector", "11", says="replica")
+        # the right ones get as far as the parameters, which are another circuit's
+        self.fails(3, "E_MISMATCH", *words, "--miner", "1001", "--sector", "10", says="small.params")
+
     def test_randomness(self):
         words = ("prove", "porep", "--c1", C1, "--params", self.params, "--out", self.out, "--randomness")
         good = load(PROOF)
