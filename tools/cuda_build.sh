@@ -5,7 +5,7 @@
 #   tools/cuda_build.sh [-o DIR] [-j JOBS] [-a "75 90 120"] [-k] [FILE.cu...]
 #
 # -o  where to build (build/cuda); -a  compute capabilities (90); -k  compile the kernels only, link nothing (what CI does);
-# FILE.cu limits -k to some files. nvcc: $NVCC, else build/venv, else the PATH.
+# FILE.cu limits -k to some files. nvcc: $NVCC, else build/venv, else the PATH; more of its flags in $NVCCFLAGS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=build/cuda jobs=$(nproc) archs=90 kernels_only=
@@ -46,7 +46,7 @@ compile() {
 
 if [ $# -gt 0 ]; then kernels=("$@"); else kernels=(src/backend/cuda/msm_g2.cu src/backend/cuda/msm_g1.cu src/backend/cuda/ntt.cu src/backend/cuda/sort.cu src/backend/cuda/device.cu); fi
 for f in "${kernels[@]}"; do
-  compile "$f" "$nvcc" -std=c++17 -O3 -lineinfo "${gencode[@]}"
+  compile "$f" "$nvcc" -std=c++17 -O3 -lineinfo ${NVCCFLAGS:-} "${gencode[@]}"
 done
 if [ -z "$kernels_only" ]; then
   cc=${CC:-gcc}

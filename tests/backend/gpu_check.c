@@ -2,9 +2,9 @@
 /* Compares every operation of the CUDA backend with the CPU code, bit for bit, on random, boundary and adversarial inputs,
  * then times the kernels and prints their rates beside their floors as JSON. Needs a device; built by tools/cuda_build.sh.
  *
- *   gpu_check [check] [rates] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]
+ *   gpu_check [check] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]
  *
- * ntt, msm, msm2 (G2), bits (subset sums): times sizes up to 2^LOG. Large sums are checked against known multiples: the bases
+ * once: a single G1 sum, for profilers and compute-sanitizer.  * ntt, msm, msm2 (G2), bits (subset sums): times sizes up to 2^LOG. Large sums are checked against known multiples: the bases
  * are an arithmetic progression u + i v times the generator. Exit code 1 if anything differs. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -454,8 +454,23 @@ static void bench_ntt(unsigned lo, unsigned hi) {
   MUST(cuzk_cuda_trim(gpu, &detail));
 }
 
+/* Additions over streamed operands: what the pair kernel does where memory is no matter. */
+static void bench_pairs(void) {
+  const size_t n = (size_t)1 << 26;
+  double least = 1e30;
+  for (int r = 0; r < 3; r++) {
+    cuzk_fr u, v;
+    const double t0 = now();
+    void *p = progression_g1(n, &u, &v);
+    MUST(cuzk_cuda_sync(gpu, &detail));
+    if ((now() - t0) * 1e3 < least) least = (now() - t0) * 1e3;
+    cuzk_cuda_free(gpu, &p);
+  }
+  report("progression_g1", 26, least, (double)n * G1_ADD_PRODUCTS / rate[CUZK_CUDA_RATE_WIDE] * 1e3, "");
+}
+
 static void bench_rates(void) {
-  static const char *const names[CUZK_CUDA_RATES] = {"fp_mul", "fp_sqr", "fr_mul", "fp_add", "wide", "copy_bytes"};
+  static const char *const names[CUZK_CUDA_RATES] = {"fp_mul", "fp_sqr", "fr_mul", "fr_mul_plain", "fr_mul_shape1", "fp_add", "wide", "copy_bytes"};
   for (int i = 0; i < CUZK_CUDA_RATES; i++) {
     MUST(cuzk_cuda_measure(gpu, (enum cuzk_cuda_rate)i, &rate[i], &detail));
     printf("%-12s %10.2f G/s\n", names[i], rate[i] * 1e-9);
@@ -466,18 +481,21 @@ static void bench_rates(void) {
 int main(int argc, char **argv) {
   int device = 0;
   bool check = false;
-  unsigned ntt = 0, msm = 0, msm2 = 0, bits = 0;
+  unsigned ntt = 0, msm = 0, msm2 = 0, bits = 0, once = 0;
+  bool rates = false;
   const char *path = NULL;
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "check")) check = true;
+    else if (!strncmp(argv[i], "once=", 5)) once = (unsigned)atoi(argv[i] + 5);
+    else if (!strcmp(argv[i], "rates")) rates = true;
     else if (!strncmp(argv[i], "ntt=", 4)) ntt = (unsigned)atoi(argv[i] + 4);
     else if (!strncmp(argv[i], "msm=", 4)) msm = (unsigned)atoi(argv[i] + 4);
     else if (!strncmp(argv[i], "msm2=", 5)) msm2 = (unsigned)atoi(argv[i] + 5);
     else if (!strncmp(argv[i], "bits=", 5)) bits = (unsigned)atoi(argv[i] + 5);
     else if (!strncmp(argv[i], "json=", 5)) path = argv[i] + 5;
     else if (!strncmp(argv[i], "device=", 7)) device = atoi(argv[i] + 7);
-    else if (strcmp(argv[i], "rates") != 0) {
-      fprintf(stderr, "usage: gpu_check [check] [rates] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]\n");
+    else {
+      fprintf(stderr, "usage: gpu_check [check] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]\n");
       return 64;
     }
   }
@@ -492,7 +510,7 @@ int main(int argc, char **argv) {
     if (!json) die(path);
     fprintf(json, "{\"device\": \"%s\", \"results\": [", info.name);
   }
-  bench_rates();
+  if (rates || ntt || msm || msm2 || bits) bench_rates();
   if (check) {
     static const size_t g1_sizes[] = {0, 1, 2, 3, 31, 257, 1000, 4099, 40000}, g2_sizes[] = {1, 2, 5, 300, 2050};
     double t0 = now();
@@ -512,7 +530,21 @@ int main(int argc, char **argv) {
     printf("g2: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     fflush(stdout);
   }
+  if (once) {
+    cuzk_fr u, v, k;
+    void *s, *p = progression_g1((size_t)1 << once, &u, &v);
+    cuzk_g1_affine want, got;
+    MUST(cuzk_cuda_alloc(gpu, &s, sizeof(cuzk_fr) << once, &detail));
+    MUST(cuzk_cuda_fill_random_fr(gpu, s, (size_t)1 << once, 1, &detail));
+    MUST(cuzk_cuda_msm_g1(gpu, &got, p, s, (size_t)1 << once, 0, NULL, &detail));
+    known_multiple(&k, (size_t)1 << once, 1, NULL, &u, &v);
+    known_point_g1(&want, &k);
+    expect(memcmp(&want, &got, sizeof want) == 0, "msm g1", (size_t)1 << once, "known multiple");
+    cuzk_cuda_free(gpu, &s);
+    cuzk_cuda_free(gpu, &p);
+  }
   if (ntt) bench_ntt(ntt < 20 ? ntt : 20, ntt);
+  if (msm) bench_pairs();
   if (msm) bench_msm_g1(msm < 16 ? msm : 16, msm);
   if (msm2) bench_msm_g2(msm2 < 16 ? msm2 : 16, msm2);
   if (bits) {

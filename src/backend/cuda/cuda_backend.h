@@ -128,8 +128,10 @@ enum cuzk_cuda_rate {
   CUZK_CUDA_RATE_FP_MUL,
   CUZK_CUDA_RATE_FP_SQR,
   CUZK_CUDA_RATE_FR_MUL,
+  CUZK_CUDA_RATE_FR_MUL_0, /* without using the shape of r */
+  CUZK_CUDA_RATE_FR_MUL_1, /* using less of it */
   CUZK_CUDA_RATE_FP_ADD,
-  CUZK_CUDA_RATE_WIDE, /* 32x32+64-bit multiply-adds: the unit that bounds the rest */
+  CUZK_CUDA_RATE_WIDE, /* bound of 32x32+64-bit multiply-adds: 32 a clock and multiprocessor at the highest clock */
   CUZK_CUDA_RATE_COPY, /* bytes read plus bytes written per second, device to device */
   CUZK_CUDA_RATES
 };

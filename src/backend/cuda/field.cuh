@@ -82,13 +82,12 @@ CUZK_CC_MAD(cc_madc_hi, "madc.hi.u32", host_carry_add((uint32_t)(p >> 32), c, ho
 #undef CUZK_CC_OP
 #undef CUZK_CC_MAD
 
-CUZK_HD uint32_t mul_hi32(uint32_t a, uint32_t b) { return (uint32_t)(((uint64_t)a * b) >> 32); }
-
-/* Field parameters. m: modulus; m2: twice it; inv: -1/m mod 2^32; one: R mod m; unit_low: m is 1 mod 2^32 and its second limb
- * is all ones, which saves two products of each reduction row. */
+/* Field parameters. m: modulus; m2: twice it; inv: -1/m mod 2^32; one: R mod m; shape: how a reduction row is made, 0 for any
+ * modulus, 1 where m is 1 mod 2^32 (one product less), 2 where the second limb is all ones too (two products less, but more
+ * additions). */
 struct FpParams {
   static constexpr int N = 12;
-  static constexpr bool unit_low = false;
+  static constexpr int shape = 0;
   static constexpr uint32_t inv = 0xfffcfffdu;
   CUZK_HD static constexpr uint32_t m(int i) {
     constexpr uint32_t v[12] = {0xffffaaabu, 0xb9feffffu, 0xb153ffffu, 0x1eabfffeu, 0xf6b0f624u, 0x6730d2a0u,
@@ -109,7 +108,7 @@ struct FpParams {
 
 struct FrParams {
   static constexpr int N = 8;
-  static constexpr bool unit_low = true;
+  static constexpr int shape = 2;
   static constexpr uint32_t inv = 0xffffffffu;
   CUZK_HD static constexpr uint32_t m(int i) {
     constexpr uint32_t v[8] = {0x00000001u, 0xffffffffu, 0xfffe5bfeu, 0x53bda402u,
@@ -191,6 +190,42 @@ CUZK_HD void add(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
   cond_sub<P, false>(r, s);
 }
 
+/* r = t + k if mask is all ones, t if it is zero; k = m or 2m. */
+template <class P, bool TWICE>
+CUZK_HD void add_masked(Mont<P> &r, const uint32_t *t, uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+#define CUZK_K(i) "n"(TWICE ? P::m2(i) : P::m(i))
+  /* Predicated additions: half the instructions of masking the constant first. */
+  CUZK_UNROLL
+  for (int i = 0; i < P::N; i++) r.l[i] = t[i];
+  if (P::N == 8) {
+    asm volatile(
+        "{\n\t.reg .pred q;\n\tsetp.ne.u32 q, %8, 0;\n\t"
+        "@q add.cc.u32 %0, %0, %9;\n\t@q addc.cc.u32 %1, %1, %10;\n\t@q addc.cc.u32 %2, %2, %11;\n\t"
+        "@q addc.cc.u32 %3, %3, %12;\n\t@q addc.cc.u32 %4, %4, %13;\n\t@q addc.cc.u32 %5, %5, %14;\n\t"
+        "@q addc.cc.u32 %6, %6, %15;\n\t@q addc.u32 %7, %7, %16;\n\t}"
+        : "+r"(r.l[0]), "+r"(r.l[1]), "+r"(r.l[2]), "+r"(r.l[3]), "+r"(r.l[4]), "+r"(r.l[5]), "+r"(r.l[6]), "+r"(r.l[7])
+        : "r"(mask), CUZK_K(0), CUZK_K(1), CUZK_K(2), CUZK_K(3), CUZK_K(4), CUZK_K(5), CUZK_K(6), CUZK_K(7));
+  } else {
+    constexpr int N = P::N, T = N - 4;
+    asm volatile(
+        "{\n\t.reg .pred q;\n\tsetp.ne.u32 q, %12, 0;\n\t"
+        "@q add.cc.u32 %0, %0, %13;\n\t@q addc.cc.u32 %1, %1, %14;\n\t@q addc.cc.u32 %2, %2, %15;\n\t"
+        "@q addc.cc.u32 %3, %3, %16;\n\t@q addc.cc.u32 %4, %4, %17;\n\t@q addc.cc.u32 %5, %5, %18;\n\t"
+        "@q addc.cc.u32 %6, %6, %19;\n\t@q addc.cc.u32 %7, %7, %20;\n\t@q addc.cc.u32 %8, %8, %21;\n\t"
+        "@q addc.cc.u32 %9, %9, %22;\n\t@q addc.cc.u32 %10, %10, %23;\n\t@q addc.u32 %11, %11, %24;\n\t}"
+        : "+r"(r.l[0]), "+r"(r.l[1]), "+r"(r.l[2]), "+r"(r.l[3]), "+r"(r.l[4]), "+r"(r.l[5]), "+r"(r.l[6]), "+r"(r.l[7]),
+          "+r"(r.l[T]), "+r"(r.l[T + 1]), "+r"(r.l[T + 2]), "+r"(r.l[T + 3])
+        : "r"(mask), CUZK_K(0), CUZK_K(1), CUZK_K(2), CUZK_K(3), CUZK_K(4), CUZK_K(5), CUZK_K(6), CUZK_K(7), CUZK_K(T),
+          CUZK_K(T + 1), CUZK_K(T + 2), CUZK_K(T + 3));
+  }
+#undef CUZK_K
+#else
+  r.l[0] = cc_add_cc(t[0], mask & (TWICE ? P::m2(0) : P::m(0)));
+  for (int i = 1; i < P::N; i++) r.l[i] = cc_addc_cc(t[i], mask & (TWICE ? P::m2(i) : P::m(i)));
+#endif
+}
+
 /* r = a - b, plus k if that is negative; k = m (canonical operands and result) or 2m (loose ones). */
 template <class P, bool TWICE>
 CUZK_HD void sub_mod(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
@@ -198,11 +233,7 @@ CUZK_HD void sub_mod(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
   t[0] = cc_sub_cc(a.l[0], b.l[0]);
   CUZK_UNROLL
   for (int i = 1; i < P::N; i++) t[i] = cc_subc_cc(a.l[i], b.l[i]);
-  const uint32_t mask = cc_subc(0, 0);
-  r.l[0] = cc_add_cc(t[0], mask & (TWICE ? P::m2(0) : P::m(0)));
-  CUZK_UNROLL
-  for (int i = 1; i < P::N - 1; i++) r.l[i] = cc_addc_cc(t[i], mask & (TWICE ? P::m2(i) : P::m(i)));
-  r.l[P::N - 1] = cc_addc(t[P::N - 1], mask & (TWICE ? P::m2(P::N - 1) : P::m(P::N - 1)));
+  add_masked<P, TWICE>(r, t, cc_subc(0, 0));
 }
 template <class P>
 CUZK_HD void sub(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
@@ -213,15 +244,20 @@ template <class P>
 CUZK_HD void sub_loose(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
   sub_mod<P, true>(r, a, b);
 }
-/* Loose operands, loose result: a - (2m - b), so that 2^256 is never exceeded in Fr. */
+/* Loose operands, loose result. The sum of two may exceed 2^256 in Fr. */
 template <class P>
 CUZK_HD void add_loose(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
-  Mont<P> c;
-  c.l[0] = cc_sub_cc(P::m2(0), b.l[0]);
+  uint32_t s[P::N], t[P::N];
+  s[0] = cc_add_cc(a.l[0], b.l[0]);
   CUZK_UNROLL
-  for (int i = 1; i < P::N - 1; i++) c.l[i] = cc_subc_cc(P::m2(i), b.l[i]);
-  c.l[P::N - 1] = cc_subc(P::m2(P::N - 1), b.l[P::N - 1]);
-  sub_mod<P, true>(r, a, c);
+  for (int i = 1; i < P::N; i++) s[i] = cc_addc_cc(a.l[i], b.l[i]);
+  const uint32_t carry = cc_addc(0, 0);
+  t[0] = cc_sub_cc(s[0], P::m2(0));
+  CUZK_UNROLL
+  for (int i = 1; i < P::N; i++) t[i] = cc_subc_cc(s[i], P::m2(i));
+  const uint32_t borrow = cc_subc(carry, 0) >> 31;
+  CUZK_UNROLL
+  for (int i = 0; i < P::N; i++) r.l[i] = borrow ? s[i] : t[i];
 }
 /* Canonical. */
 template <class P>
@@ -239,7 +275,7 @@ CUZK_HD void dbl(Mont<P> &r, const Mont<P> &a) {
 template <class P>
 CUZK_HD void redc_row(uint32_t *e, uint32_t *o) {
   constexpr int N = P::N;
-  if (P::unit_low) {
+  if (P::shape == 2) {
     /* The multiplier is q = -e0. Of its products, q m[0] only makes a carry out of e[0], and q m[1] = q 2^32 - q is
      * (e0, q - [e0 != 0]). */
     const uint32_t e0 = e[0];
@@ -253,6 +289,22 @@ CUZK_HD void redc_row(uint32_t *e, uint32_t *o) {
       o[j + 1] = cc_madc_hi_cc(q, P::m(j + 1), o[j + 1]);
     }
     e[0] = cc_add_cc(e0, q);
+    e[1] = cc_addc_cc(e[1], 0);
+  CUZK_UNROLL
+    for (int j = 2; j < N; j += 2) {
+      e[j] = cc_madc_lo_cc(q, P::m(j), e[j]);
+      e[j + 1] = cc_madc_hi_cc(q, P::m(j), e[j + 1]);
+    }
+  } else if (P::shape == 1) {
+    const uint32_t q = 0u - e[0];
+    o[0] = cc_mad_lo_cc(q, P::m(1), o[0]);
+    o[1] = cc_madc_hi_cc(q, P::m(1), o[1]);
+  CUZK_UNROLL
+    for (int j = 2; j < N; j += 2) {
+      o[j] = cc_madc_lo_cc(q, P::m(j + 1), o[j]);
+      o[j + 1] = cc_madc_hi_cc(q, P::m(j + 1), o[j + 1]);
+    }
+    e[0] = cc_add_cc(e[0], q);
     e[1] = cc_addc_cc(e[1], 0);
   CUZK_UNROLL
     for (int j = 2; j < N; j += 2) {
@@ -332,10 +384,11 @@ CUZK_HD void mul_loose(Mont<P> &r, const Mont<P> &a, const Mont<P> &b) {
   uint32_t e[N], o[N];
   CUZK_UNROLL
   for (int j = 0; j < N; j += 2) {
-    o[j] = a.l[j + 1] * b.l[0];
-    o[j + 1] = mul_hi32(a.l[j + 1], b.l[0]);
-    e[j] = a.l[j] * b.l[0];
-    e[j + 1] = mul_hi32(a.l[j], b.l[0]);
+    const uint64_t p = (uint64_t)a.l[j + 1] * b.l[0], q = (uint64_t)a.l[j] * b.l[0];
+    o[j] = (uint32_t)p;
+    o[j + 1] = (uint32_t)(p >> 32);
+    e[j] = (uint32_t)q;
+    e[j + 1] = (uint32_t)(q >> 32);
   }
   redc_row<P>(e, o);
   CUZK_UNROLL

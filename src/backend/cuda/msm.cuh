@@ -19,18 +19,23 @@
 
 namespace cuzk_gpu {
 
-constexpr int PAIR_THREADS = 128;
-constexpr int PAIR_MOST = 64; /* pairs of a thread between two inversions */
+#ifndef CUZK_PAIR_THREADS
+#define CUZK_PAIR_THREADS 128
+#endif
+#ifndef CUZK_PAIR_BLOCKS
+#define CUZK_PAIR_BLOCKS 4
+#endif
+constexpr int PAIR_MOST = 128; /* pairs of a thread between two inversions */
 
 template <class F>
 struct CurveTraits;
 template <>
 struct CurveTraits<Fp> {
-  static constexpr int blocks = 3; /* per multiprocessor: 168 registers a thread */
+  static constexpr int threads = CUZK_PAIR_THREADS, blocks = CUZK_PAIR_BLOCKS;
 };
 template <>
 struct CurveTraits<Fp2> {
-  static constexpr int blocks = 2;
+  static constexpr int threads = 128, blocks = 2;
 };
 
 template <class F>
@@ -45,20 +50,24 @@ struct PairArgs {
   uint32_t lg, lg_stride;
   uint4 *prefix;
   const Affine<F> *addend; /* constant mode: slots[p + step] = slots[p] + *addend */
+  Affine<F> *slots2;       /* two-array mode: pairs from `first` on are of a second array, numbered from 0 */
+  uint64_t first, step2;
+  uint32_t lg2, lg_stride2;
 };
 
-enum PairMode { PAIR_GATHER, PAIR_IN_PLACE, PAIR_CONSTANT };
+enum PairMode { PAIR_GATHER, PAIR_IN_PLACE, PAIR_CONSTANT, PAIR_TWO_ARRAYS };
 
 #ifdef __CUDACC__
 
 /* x becomes 1/x for every thread of the block, by a product tree in shared memory. x not zero; loose in and out. */
 template <class F>
 __device__ __forceinline__ void block_inverse(F &x, F *tree) {
+  constexpr int THREADS = CurveTraits<F>::threads;
   const int t = threadIdx.x;
-  store(tree + PAIR_THREADS + t, x);
+  store(tree + THREADS + t, x);
   __syncthreads();
 #pragma unroll 1
-  for (int size = PAIR_THREADS / 2; size >= 1; size >>= 1) {
+  for (int size = THREADS / 2; size >= 1; size >>= 1) {
     if (t < size) {
       F a, b;
       load(a, tree + 2 * (size + t));
@@ -77,7 +86,7 @@ __device__ __forceinline__ void block_inverse(F &x, F *tree) {
   }
   __syncthreads();
 #pragma unroll 1
-  for (int size = 1; size < PAIR_THREADS; size <<= 1) {
+  for (int size = 1; size < THREADS; size <<= 1) {
     if (t < size) {
       F inv, a, b;
       load(inv, tree + size + t);
@@ -90,70 +99,87 @@ __device__ __forceinline__ void block_inverse(F &x, F *tree) {
     }
     __syncthreads();
   }
-  load(x, tree + PAIR_THREADS + t);
+  load(x, tree + THREADS + t);
   __syncthreads();
 }
 
+/* Where the operands of pair k are. Reading it takes two dependent loads in gather mode, so the kernel reads the place of the
+ * next pair before it works on the present one. */
 template <class F, PairMode MODE>
 struct PairPlace {
-  const Affine<F> *p, *q;
-  Affine<F> *out;
-  bool neg_p, neg_q;
+  uint32_t u, v; /* gather mode: value[p], value[p + 1] */
+  uint64_t at;
+  __device__ __forceinline__ PairPlace() {}
   __device__ __forceinline__ PairPlace(const PairArgs<F> &a, uint64_t k) {
-    const uint64_t at = a.list ? (uint64_t)a.list[k] : ((k >> a.lg) << a.lg_stride) | (k & (((uint64_t)1 << a.lg) - 1));
+    u = v = 0;
+    if (MODE == PAIR_TWO_ARRAYS && k >= a.first) {
+      k -= a.first;
+      at = ((k >> a.lg2) << a.lg_stride2) | (k & (((uint64_t)1 << a.lg2) - 1));
+      u = 1;
+      return;
+    }
+    at = a.list ? (uint64_t)a.list[k] : ((k >> a.lg) << a.lg_stride) | (k & (((uint64_t)1 << a.lg) - 1));
     if (MODE == PAIR_GATHER) {
-      const uint2 v = *reinterpret_cast<const uint2 *>(a.value + at);
-      p = a.bases + (v.x & 0x7fffffffu);
-      q = a.bases + (v.y & 0x7fffffffu);
-      neg_p = v.x >> 31;
-      neg_q = v.y >> 31;
-      out = a.slots + (at >> 1);
-    } else {
-      p = a.slots + at;
-      q = MODE == PAIR_CONSTANT ? a.addend : a.slots + at + a.step;
-      out = a.slots + at + (MODE == PAIR_CONSTANT ? a.step : 0);
-      neg_p = neg_q = false;
+      const uint2 x = *reinterpret_cast<const uint2 *>(a.value + at);
+      u = x.x;
+      v = x.y;
     }
   }
-  __device__ __forceinline__ void load_y(Affine<F> &pp, Affine<F> &qq) const {
-    load(pp.y, &p->y);
-    load(qq.y, &q->y);
+  __device__ __forceinline__ const Affine<F> *p(const PairArgs<F> &a) const {
+    if (MODE == PAIR_TWO_ARRAYS && u) return a.slots2 + at;
+    return MODE == PAIR_GATHER ? a.bases + (u & 0x7fffffffu) : a.slots + at;
+  }
+  __device__ __forceinline__ const Affine<F> *q(const PairArgs<F> &a) const {
+    if (MODE == PAIR_TWO_ARRAYS && u) return a.slots2 + at + a.step2;
+    return MODE == PAIR_GATHER ? a.bases + (v & 0x7fffffffu) : MODE == PAIR_CONSTANT ? a.addend : a.slots + at + a.step;
+  }
+  __device__ __forceinline__ Affine<F> *out(const PairArgs<F> &a) const {
+    if (MODE == PAIR_TWO_ARRAYS && u) return a.slots2 + at;
+    return MODE == PAIR_GATHER ? a.slots + (at >> 1) : MODE == PAIR_CONSTANT ? a.slots + at + a.step : a.slots + at;
+  }
+  __device__ __forceinline__ void load_y(const PairArgs<F> &a, Affine<F> &pp, Affine<F> &qq) const {
+    load(pp.y, &p(a)->y);
+    load(qq.y, &q(a)->y);
     if (MODE == PAIR_GATHER) {
-      if (neg_p) neg(pp.y, pp.y);
-      if (neg_q) neg(qq.y, qq.y);
+      if (u >> 31) neg(pp.y, pp.y);
+      if (v >> 31) neg(qq.y, qq.y);
     }
   }
 };
 
 template <class F, PairMode MODE>
-__global__ void __launch_bounds__(PAIR_THREADS, CurveTraits<F>::blocks) pair_kernel(const PairArgs<F> a) {
+__global__ void __launch_bounds__(CurveTraits<F>::threads, CurveTraits<F>::blocks) pair_kernel(const PairArgs<F> a) {
+  constexpr int THREADS = CurveTraits<F>::threads;
   extern __shared__ uint4 raw[];
   F *tree = reinterpret_cast<F *>(raw);
   constexpr int VECTORS = sizeof(F) / 16;
   const uint64_t count = a.count_at ? (uint64_t)*a.count_at : a.count;
   if (count == 0) return;
   /* Rounds of equal size for all blocks. */
-  const uint64_t width = (uint64_t)gridDim.x * PAIR_THREADS;
+  const uint64_t width = (uint64_t)gridDim.x * THREADS;
   const uint64_t rounds = (count + width * PAIR_MOST - 1) / (width * PAIR_MOST);
   const int per = (int)((count + width * rounds - 1) / (width * rounds));
-  const uint64_t chunk = (uint64_t)per * PAIR_THREADS;
-  uint4 *prefix = a.prefix + (uint64_t)blockIdx.x * PAIR_MOST * VECTORS * PAIR_THREADS + threadIdx.x;
+  const uint64_t chunk = (uint64_t)per * THREADS;
+  uint4 *prefix = a.prefix + (uint64_t)blockIdx.x * PAIR_MOST * VECTORS * THREADS + threadIdx.x;
   for (uint64_t first = blockIdx.x * chunk; first < count; first += gridDim.x * chunk) {
     const uint64_t k0 = first + threadIdx.x;
-    int mine = k0 < count ? (int)((count - k0 + PAIR_THREADS - 1) / PAIR_THREADS) : 0;
+    int mine = k0 < count ? (int)((count - k0 + THREADS - 1) / THREADS) : 0;
     if (mine > per) mine = per;
     F product;
     set_one(product);
+    PairPlace<F, MODE> next;
+    if (mine) next = PairPlace<F, MODE>(a, k0);
 #pragma unroll 1
     for (int i = 0; i < mine; i++) {
-      const PairPlace<F, MODE> at(a, k0 + (uint64_t)i * PAIR_THREADS);
+      const PairPlace<F, MODE> at = next;
       Affine<F> p, q;
       F den;
-      load(p.x, &at.p->x);
-      load(q.x, &at.q->x);
+      load(p.x, &at.p(a)->x);
+      load(q.x, &at.q(a)->x);
+      if (i + 1 < mine) next = PairPlace<F, MODE>(a, k0 + (uint64_t)(i + 1) * THREADS);
       sub(den, q.x, p.x);
       if (is_zero(den) || is_zero(p.x) || is_zero(q.x)) {
-        at.load_y(p, q);
+        at.load_y(a, p, q);
         pair_denominator(den, p, q);
       }
       if (i == 0) {
@@ -161,33 +187,34 @@ __global__ void __launch_bounds__(PAIR_THREADS, CurveTraits<F>::blocks) pair_ker
       } else {
         const uint4 *o = reinterpret_cast<const uint4 *>(&product);
 #pragma unroll
-        for (int w = 0; w < VECTORS; w++) prefix[(i * VECTORS + w) * PAIR_THREADS] = o[w];
+        for (int w = 0; w < VECTORS; w++) prefix[(i * VECTORS + w) * THREADS] = o[w];
         mul_loose(product, product, den);
       }
     }
     block_inverse(product, tree);
 #pragma unroll 1
     for (int i = mine - 1; i >= 0; i--) {
-      const PairPlace<F, MODE> at(a, k0 + (uint64_t)i * PAIR_THREADS);
+      const PairPlace<F, MODE> at = next;
       Affine<F> p, q;
       F den, inv;
-      load(p.x, &at.p->x);
-      load(q.x, &at.q->x);
-      at.load_y(p, q);
+      load(p.x, &at.p(a)->x);
+      load(q.x, &at.q(a)->x);
+      at.load_y(a, p, q);
+      if (i) next = PairPlace<F, MODE>(a, k0 + (uint64_t)(i - 1) * THREADS);
       const PairKind kind = pair_denominator(den, p, q);
       if (i == 0) {
         inv = product;
       } else {
         uint4 *o = reinterpret_cast<uint4 *>(&inv);
 #pragma unroll
-        for (int w = 0; w < VECTORS; w++) o[w] = prefix[(i * VECTORS + w) * PAIR_THREADS];
+        for (int w = 0; w < VECTORS; w++) o[w] = prefix[(i * VECTORS + w) * THREADS];
         mul_loose(inv, inv, product);
         mul_loose(product, product, den);
       }
       Affine<F> r;
       pair_finish(r, p, q, inv, kind);
-      store(&at.out->x, r.x);
-      store(&at.out->y, r.y);
+      store(&at.out(a)->x, r.x);
+      store(&at.out(a)->y, r.y);
     }
   }
 }
@@ -273,18 +300,19 @@ __global__ void __launch_bounds__(WEIGHT_THREADS) weight_kernel(Xyzz<F> *out, co
 
 template <class F>
 size_t prefix_vectors(const cuzk_cuda *c) {
-  return (size_t)c->multiprocessors * CurveTraits<F>::blocks * PAIR_MOST * PAIR_THREADS * (sizeof(F) / 16);
+  return (size_t)c->multiprocessors * CurveTraits<F>::blocks * PAIR_MOST * CurveTraits<F>::threads * (sizeof(F) / 16);
 }
 
 template <class F, PairMode MODE>
 cuzk_status run_pair_kernel(cuzk_cuda *c, const PairArgs<F> &a, cuzk_detail *d) {
   if (!a.count_at && a.count == 0) return CUZK_OK;
+  constexpr int THREADS = CurveTraits<F>::threads;
   unsigned blocks = (unsigned)(c->multiprocessors * CurveTraits<F>::blocks);
-  if (!a.count_at && (a.count + PAIR_THREADS - 1) / PAIR_THREADS < blocks)
-    blocks = (unsigned)((a.count + PAIR_THREADS - 1) / PAIR_THREADS);
-  const int shared = (int)(2 * PAIR_THREADS * sizeof(F));
+  if (!a.count_at && (a.count + THREADS - 1) / THREADS < blocks)
+    blocks = (unsigned)((a.count + THREADS - 1) / THREADS);
+  const int shared = (int)(2 * THREADS * sizeof(F));
   CUZK_CUDA(cudaFuncSetAttribute(pair_kernel<F, MODE>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  pair_kernel<F, MODE><<<blocks, PAIR_THREADS, shared, c->stream>>>(a);
+  pair_kernel<F, MODE><<<blocks, THREADS, shared, c->stream>>>(a);
   CUZK_LAUNCHED("pair_kernel");
   return CUZK_OK;
 }
@@ -305,23 +333,21 @@ cuzk_status reduce_buckets(cuzk_cuda *c, Xyzz<F> *out, Affine<F> *sums, Affine<F
   CUZK_CUDA(cudaMemcpyAsync(copy, sums, windows * stride * sizeof(Affine<F>), cudaMemcpyDeviceToDevice, c->stream));
   PairArgs<F> a = {};
   a.prefix = prefix;
-  /* Column sums: halve the number of rows, row lengths unchanged. */
-  for (uint32_t left = rows; left-- > 0;) {
-    a.slots = sums;
-    a.lg = left + columns;
-    a.lg_stride = all;
-    a.step = (uint64_t)1 << (left + columns);
-    a.count = (uint64_t)windows << a.lg;
-    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
-  }
-  /* Row sums: halve the length of the rows. */
-  for (uint32_t left = columns; left-- > 0;) {
-    a.slots = copy;
-    a.lg = left;
-    a.lg_stride = columns;
-    a.step = (uint64_t)1 << left;
-    a.count = ((uint64_t)windows << rows) << left;
-    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
+  /* Column sums in `sums`: halve the number of rows, row lengths unchanged. Row sums in `copy`: halve the length of the rows.
+   * One of each a launch, since the last of them are too small to fill the device. */
+  a.slots = sums;
+  a.slots2 = copy;
+  a.lg_stride = all;
+  a.lg_stride2 = columns;
+  for (uint32_t i = 1; i <= rows; i++) {
+    const bool both = i <= columns;
+    a.lg = rows - i + columns;
+    a.step = (uint64_t)1 << a.lg;
+    a.first = (uint64_t)windows << a.lg;
+    a.lg2 = both ? columns - i : 0;
+    a.step2 = (uint64_t)1 << a.lg2;
+    a.count = a.first + (both ? ((uint64_t)windows << rows) << a.lg2 : 0);
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_TWO_ARRAYS>(c, a, d)));
   }
   const int shared = (int)(WEIGHT_THREADS * sizeof(Xyzz<F>));
   CUZK_CUDA(cudaFuncSetAttribute(weight_kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));

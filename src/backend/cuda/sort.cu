@@ -9,9 +9,9 @@ namespace cuzk_gpu {
 namespace {
 
 constexpr int TILE = 8192, PART_THREADS = 512, PER_THREAD = TILE / PART_THREADS;
-constexpr int FINE_THREADS = 512;
+constexpr int FINE_THREADS = 1024;
 constexpr uint32_t NONE = 0xffffffffu;
-constexpr uint32_t MAX_HIGH = 10, MAX_LOW = 13;
+constexpr uint32_t MAX_HIGH = 11, MAX_LOW = 13;
 
 __global__ void digits_kernel(uint32_t *digits, const Fr *s, size_t n, const Windows w) {
   for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
@@ -158,41 +158,62 @@ __global__ void __launch_bounds__(PART_THREADS)
   }
 }
 
+/* The entries of a bin are scattered over the bin's own piece of `value`. There is one block a multiprocessor, so that the pieces
+ * being written at a time stay in the second-level cache and go to memory as whole lines. */
 __global__ void __launch_bounds__(FINE_THREADS)
     fine_kernel(uint32_t *value, uint32_t *offset, uint32_t *count, uint32_t *max_count, const uint32_t *part_value,
-                const uint16_t *part_low, const uint32_t *bin_base, uint32_t low_bits) {
+                const uint16_t *part_low, const uint32_t *bin_base, uint32_t low_bits, uint32_t bins) {
   extern __shared__ uint32_t sh[];
-  const uint32_t keys = 1u << low_bits, bin = blockIdx.x;
-  const uint32_t first = bin_base[bin], entries = bin_base[bin + 1] - first;
-  for (uint32_t i = threadIdx.x; i < keys; i += FINE_THREADS) sh[i] = 0;
-  __syncthreads();
-  for (uint32_t i0 = 0; i0 < entries; i0 += FINE_THREADS) {
-    const uint32_t i = i0 + threadIdx.x;
-    count_up(sh, i < entries ? part_low[first + i] : NONE);
-  }
-  __syncthreads();
-  /* Buckets start at even positions; a bin may use one more position than entries for each of its buckets. */
-  uint32_t at = (first + (bin << low_bits) + 1) & ~1u, most = 0;
-  for (uint32_t k0 = 0; k0 < keys; k0 += FINE_THREADS) {
-    const uint32_t k = k0 + threadIdx.x;
-    const uint32_t cnt = k < keys ? sh[k] : 0;
-    uint32_t total;
-    const uint32_t p = at + block_exclusive((cnt + 1) & ~1u, &total);
-    at += total;
-    if (k < keys) {
-      offset[(bin << low_bits) + k] = p;
-      count[(bin << low_bits) + k] = cnt;
-      sh[k] = p;
-      most = max(most, cnt);
+  const uint32_t keys = 1u << low_bits;
+  for (uint32_t bin = blockIdx.x; bin < bins; bin += gridDim.x) {
+    const uint32_t first = bin_base[bin], entries = bin_base[bin + 1] - first;
+    for (uint32_t i = threadIdx.x; i < keys; i += FINE_THREADS) sh[i] = 0;
+    __syncthreads();
+    for (uint32_t i0 = 0; i0 < entries; i0 += 4 * FINE_THREADS) {
+      uint32_t key[4];
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) {
+        const uint32_t i = i0 + j * FINE_THREADS + threadIdx.x;
+        key[j] = i < entries ? part_low[first + i] : NONE;
+      }
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) count_up(sh, key[j]);
     }
-  }
-  most = __reduce_max_sync(0xffffffffu, most);
-  if ((threadIdx.x & 31) == 0 && most) atomicMax(max_count, most);
-  __syncthreads();
-  for (uint32_t i0 = 0; i0 < entries; i0 += FINE_THREADS) {
-    const uint32_t i = i0 + threadIdx.x;
-    const uint32_t p = count_up(sh, i < entries ? part_low[first + i] : NONE);
-    if (i < entries) value[p] = part_value[first + i];
+    __syncthreads();
+    /* Buckets start at even positions; a bin may use one more position than entries for each of its buckets. */
+    uint32_t at = (first + (bin << low_bits) + 1) & ~1u, most = 0;
+    for (uint32_t k0 = 0; k0 < keys; k0 += FINE_THREADS) {
+      const uint32_t k = k0 + threadIdx.x;
+      const uint32_t cnt = k < keys ? sh[k] : 0;
+      uint32_t total;
+      const uint32_t p = at + block_exclusive((cnt + 1) & ~1u, &total);
+      at += total;
+      if (k < keys) {
+        offset[(bin << low_bits) + k] = p;
+        count[(bin << low_bits) + k] = cnt;
+        sh[k] = p;
+        most = max(most, cnt);
+      }
+    }
+#pragma unroll
+    for (int j = 16; j; j >>= 1) most = max(most, __shfl_xor_sync(0xffffffffu, most, j));
+    if ((threadIdx.x & 31) == 0 && most) atomicMax(max_count, most);
+    __syncthreads();
+    for (uint32_t i0 = 0; i0 < entries; i0 += 4 * FINE_THREADS) {
+      uint32_t key[4], val[4];
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) {
+        const uint32_t i = i0 + j * FINE_THREADS + threadIdx.x;
+        key[j] = i < entries ? part_low[first + i] : NONE;
+        val[j] = i < entries ? part_value[first + i] : 0;
+      }
+#pragma unroll
+      for (uint32_t j = 0; j < 4; j++) {
+        const uint32_t p = count_up(sh, key[j]);
+        if (key[j] != NONE) value[p] = val[j];
+      }
+    }
+    __syncthreads();
   }
 }
 
@@ -311,8 +332,11 @@ cuzk_status run_sort(cuzk_cuda *c, const SortPlan &p, const SortArrays &a, const
   partition_kernel<<<dim3(tiles, p.windows), PART_THREADS, sizeof(PartShared), c->stream>>>(
       a.part_value, a.part_low, a.bin_cursor, digits, p.n, p.low_bits, p.high_bits);
   CUZK_LAUNCHED("partition_kernel");
-  fine_kernel<<<p.bins, FINE_THREADS, sizeof(uint32_t) << p.low_bits, c->stream>>>(
-      a.value, a.offset, a.count, a.max_count, a.part_value, a.part_low, a.bin_base, p.low_bits);
+  unsigned fine_blocks = (unsigned)c->multiprocessors;
+  if (fine_blocks > p.bins) fine_blocks = p.bins;
+  fine_kernel<<<fine_blocks, FINE_THREADS, sizeof(uint32_t) << p.low_bits, c->stream>>>(
+      a.value, a.offset, a.count, a.max_count, a.part_value, a.part_low, a.bin_base, p.low_bits,
+      p.bins);
   CUZK_LAUNCHED("fine_kernel");
   return CUZK_OK;
 }
