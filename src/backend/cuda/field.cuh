@@ -271,32 +271,46 @@ CUZK_HD void dbl(Mont<P> &r, const Mont<P> &a) {
   add(r, a, a);
 }
 
+/* -a, by a product whose factor the compiler cannot see: told that the multiplier of a row is a negation, it moves the sign into
+ * the low products alone, which then no longer join with the high ones to one instruction. */
+#if defined(__CUDACC__)
+static __constant__ uint32_t minus_one = 0xffffffffu;
+#endif
+CUZK_HD uint32_t negated(uint32_t a) {
+#if defined(__CUDA_ARCH__)
+  return a * minus_one;
+#else
+  return 0u - a;
+#endif
+}
+
 /* One reduction row: adds the multiple of m that clears e[0]. e holds the even products, o the odd ones (one limb up). */
 template <class P>
 CUZK_HD void redc_row(uint32_t *e, uint32_t *o) {
   constexpr int N = P::N;
   if (P::shape == 2) {
-    /* The multiplier is q = -e0. Of its products, q m[0] only makes a carry out of e[0], and q m[1] = q 2^32 - q is
-     * (e0, q - [e0 != 0]). */
-    const uint32_t e0 = e[0];
-    const uint32_t q = cc_sub_cc(0, e0);
-    const uint32_t h = cc_subc(q, 0);
-    o[0] = cc_add_cc(o[0], e0);
+    /* The multiplier is q = -e0. Of its products, q m[0] only makes a carry out of e[0], [e0 != 0], and q m[1] = q 2^32 - q is
+     * (e0, q - [e0 != 0]); all of them start at o[0]. */
+    const uint32_t e0 = e[0], q = negated(e0);
+    const uint32_t h = e0 ? ~e0 : 0;
+    cc_add_cc(e0, 0xffffffffu);
+    o[0] = cc_addc_cc(o[0], e0);
     o[1] = cc_addc_cc(o[1], h);
   CUZK_UNROLL
     for (int j = 2; j < N; j += 2) {
       o[j] = cc_madc_lo_cc(q, P::m(j + 1), o[j]);
       o[j + 1] = cc_madc_hi_cc(q, P::m(j + 1), o[j + 1]);
     }
-    e[0] = cc_add_cc(e0, q);
-    e[1] = cc_addc_cc(e[1], 0);
+    e[0] = 0;
+    e[2] = cc_mad_lo_cc(q, P::m(2), e[2]);
+    e[3] = cc_madc_hi_cc(q, P::m(2), e[3]);
   CUZK_UNROLL
-    for (int j = 2; j < N; j += 2) {
+    for (int j = 4; j < N; j += 2) {
       e[j] = cc_madc_lo_cc(q, P::m(j), e[j]);
       e[j + 1] = cc_madc_hi_cc(q, P::m(j), e[j + 1]);
     }
   } else if (P::shape == 1) {
-    const uint32_t q = 0u - e[0];
+    const uint32_t q = negated(e[0]);
     o[0] = cc_mad_lo_cc(q, P::m(1), o[0]);
     o[1] = cc_madc_hi_cc(q, P::m(1), o[1]);
   CUZK_UNROLL
@@ -312,7 +326,7 @@ CUZK_HD void redc_row(uint32_t *e, uint32_t *o) {
       e[j + 1] = cc_madc_hi_cc(q, P::m(j), e[j + 1]);
     }
   } else {
-    const uint32_t q = e[0] * P::inv;
+    const uint32_t q = P::inv == 0xffffffffu ? negated(e[0]) : e[0] * P::inv;
     o[0] = cc_mad_lo_cc(q, P::m(1), o[0]);
     o[1] = cc_madc_hi_cc(q, P::m(1), o[1]);
   CUZK_UNROLL
