@@ -54,7 +54,7 @@ static void show_bar(struct cli_meter *m, uint64_t done, uint64_t total, const c
   const unsigned filled = (unsigned)(24 * part);
   for (unsigned i = 0; i < 24; i++) bar[i] = i < filled ? '#' : '.';
   bar[24] = 0;
-  if (done > 0 && t > 0.2) {
+  if (done > 0 && done < total && t > 0.2) {
     const double rate = (double)done / t, left = (double)(total - done) / rate;
     const char *scale = rate >= 1e9 ? "G " : rate >= 1e6 ? "M " : rate >= 1e3 ? "k " : "";
     const double shown = rate >= 1e9 ? rate * 1e-9 : rate >= 1e6 ? rate * 1e-6 : rate >= 1e3 ? rate * 1e-3 : rate;
