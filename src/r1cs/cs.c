@@ -187,10 +187,12 @@ void cuzk_cs_emit(struct cuzk_cs *cs, struct cuzk_lc *a, struct cuzk_lc *b, stru
     emit_eval(cs, l);
     return;
   }
-  canonicalise(cs, a);
-  canonicalise(cs, b);
-  canonicalise(cs, c);
-  if (cs->st != CUZK_OK) return;
+  if (!cs->raw) {
+    canonicalise(cs, a);
+    canonicalise(cs, b);
+    canonicalise(cs, c);
+    if (cs->st != CUZK_OK) return;
+  }
   const struct cuzk_row row = {{a->t, b->t, c->t}, {a->n, b->n, c->n}};
   const enum cuzk_status st = cs->row_fn(cs->row_user, cs->n_rows++, &row, cs->coeffs);
   if (st != CUZK_OK) cuzk_cs_fail(cs, st);

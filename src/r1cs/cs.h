@@ -50,6 +50,7 @@ struct cuzk_cs {
   struct cuzk_lc lhs, rhs; /* sums of the open multi-equality */
   cuzk_fr *inputs, *aux;   /* borrowed, cap_inputs and cap_aux elements */
   uint32_t cap_inputs, cap_aux;
+  bool raw; /* rows: hand them as the gadgets emit them: any order, repeated variables, zero coefficients */
   cuzk_row_fn *row_fn;
   void *row_user;
   cuzk_fr *abc[3];  /* eval: may be NULL, borrowed */
