@@ -192,7 +192,7 @@ static unsigned apex_height(const struct cuzk_circuit *c) {
   return log2_of(c->nodes) - log2_of(c->partitions) - log2_of(apex_leaves(c));
 }
 /* Bits of a node's index that choose its rho, and how the public input says so: the first place of h among the allowed values. */
-static unsigned h_bits(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(32) << 10 ? 1 : 10; }
+unsigned cuzk_update_h(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(32) << 10 ? 1 : 10; }
 static unsigned h_select(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(32) << 10 ? 1 : 8; }
 
 size_t cuzk_update_vanilla_bytes(const struct cuzk_circuit *c) {
@@ -393,7 +393,7 @@ static enum cuzk_status check_update_challenge(const struct cuzk_update_vanilla 
       return cuzk_fail(d, CUZK_E_MISMATCH, "partition %u, challenge %u: partition path differs from the first challenge's", v->k, i);
     }
   }
-  cuzk_fr_from_u64(&h, node >> (log2_of(c->nodes) - h_bits(c)));
+  cuzk_fr_from_u64(&h, node >> (log2_of(c->nodes) - cuzk_update_h(c)));
   gen_rand(&rho, rand, phi, &h);
   cuzk_fr_mul(&h, &ch->leaf_d_new, &rho);
   cuzk_fr_add(&h, &h, &ch->leaf_r_old);

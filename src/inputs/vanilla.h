@@ -72,6 +72,8 @@ struct cuzk_update_vanilla {
   const cuzk_fr *leaf_r_new; /* n_challenges; not a witness: it follows from the other two leaves */
 };
 
+/** Bits of a node's index that choose its rho ("h"). Larger sectors may be updated with others in principle; this is the one in use. */
+unsigned cuzk_update_h(const struct cuzk_circuit *c);
 /** Length of a partition's record. */
 size_t cuzk_update_vanilla_bytes(const struct cuzk_circuit *c);
 /** Reads the record of partition k. Errors: E_FORMAT (also for a commitment that is not canonical), E_MISMATCH (proofs of the record with
