@@ -8,5 +8,5 @@
 #define T_FIX(x) cuzk_fixed_g1_##x
 #define T_MAIN test_msm_g1
 #define T_NAME "msm_g1"
-#define T_LARGE 20000
+#define T_LARGE 40000
 #include "test_msm_tmpl.h"

@@ -8,5 +8,5 @@
 #define T_FIX(x) cuzk_fixed_g2_##x
 #define T_MAIN test_msm_g2
 #define T_NAME "msm_g2"
-#define T_LARGE 6000
+#define T_LARGE 12000
 #include "test_msm_tmpl.h"

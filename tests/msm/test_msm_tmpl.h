@@ -109,6 +109,16 @@ static void many_random_scalars(void **state) {
   struct input in;
   input_make(&in, T_LARGE);
   check(&in);
+  /* ones and minus ones through several levels of their sums, on more than one worker and on one */
+  for (size_t i = 0; i < in.n; i++) {
+    in.s[i] = cuzk_fr_one;
+    if (test_rand() % 4 == 0) cuzk_fr_neg(&in.s[i], &in.s[i]);
+  }
+  check(&in);
+  T_JAC e, r;
+  expected(&e, &in);
+  assert_int_equal(T_MSM()(&r, in.p, in.s, in.n, NULL), CUZK_OK);
+  assert_true(T_G(eq)(&e, &r));
   input_free(&in);
 }
 
