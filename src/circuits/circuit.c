@@ -150,6 +150,49 @@ enum cuzk_status cuzk_circuit_assign(const struct cuzk_circuit *c, const void *w
   return cuzk_fail(d, st, "witness of %s", c->name);
 }
 
+/* Everything of out but the values, and the marks that the parts of the circuit begin at. */
+static enum cuzk_status lay_out(const struct cuzk_circuit *c, struct cuzk_packed *out, struct cuzk_cs_mark **marks, uint32_t *n_marks) {
+  struct cuzk_cs cs;
+  cuzk_cs_init_count(&cs);
+  cuzk_synthesize(&cs, c, NULL);
+  enum cuzk_status st = cs.st;
+  const uint32_t n_inputs = cs.n_inputs, n_aux = cs.n_aux;
+  *n_marks = cs.n_marks;
+  cuzk_cs_clear(&cs);
+  if (st != CUZK_OK) return st;
+  st = cuzk_packed_reserve(out, n_inputs, n_aux);
+  if (st != CUZK_OK) return st;
+  *marks = cuzk_malloc_array(*n_marks, sizeof **marks);
+  if (!*marks) return CUZK_E_NOMEM;
+  cuzk_cs_init_map(&cs, out->is_field, n_aux, *marks, *n_marks);
+  cuzk_synthesize(&cs, c, NULL);
+  st = cs.st;
+  cuzk_cs_clear(&cs);
+  return st == CUZK_OK ? cuzk_packed_reserve_fields(out) : st;
+}
+
+enum cuzk_status cuzk_circuit_assign_packed(const struct cuzk_circuit *c, const void *witness, struct cuzk_packed *out,
+                                            struct cuzk_pool *pool, const struct cuzk_progress *progress, struct cuzk_detail *d) {
+  struct cuzk_cs_mark *marks = NULL;
+  uint32_t n_marks = 0;
+  memset(out, 0, sizeof *out);
+  enum cuzk_status st = check_witness(c, witness, d);
+  if (st != CUZK_OK) return st;
+  st = lay_out(c, out, &marks, &n_marks);
+  if (st == CUZK_OK) {
+    struct cuzk_cs cs;
+    cuzk_cs_init_packed(&cs, out, marks, n_marks, pool, progress);
+    cuzk_synthesize(&cs, c, witness);
+    st = cs.st;
+    if (st == CUZK_OK && (cs.n_inputs != out->n_inputs || cs.n_aux != out->n_aux || cs.n_fields != out->n_fields)) st = CUZK_E_INTERNAL;
+    cuzk_cs_clear(&cs);
+  }
+  cuzk_free(marks);
+  if (st == CUZK_OK) return st;
+  cuzk_packed_clear(out);
+  return cuzk_fail(d, st, "witness of %s", c->name);
+}
+
 /* Collects regions that touch a range of rows or private variables. */
 #define MAX_A_DEPTH 24
 struct found {

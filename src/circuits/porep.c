@@ -34,6 +34,7 @@ struct porep {
   struct cuzk_tree_shape tree_d, tree_r;
   struct cuzk_bool id[256];
   cuzk_var comm_d, comm_r_last, comm_c;
+  const struct cuzk_porep_challenge *challenges; /* NULL: blank */
 };
 
 static cuzk_var column_hash(const struct porep *p, const cuzk_var *rows, const char *region, unsigned i) {
@@ -79,8 +80,12 @@ static void labels(const struct porep *p, cuzk_var *label, cuzk_var columns[N_PA
   }
 }
 
-static void challenge(const struct porep *p, const struct cuzk_porep_challenge *w) {
-  struct cuzk_cs *cs = p->cs;
+static void challenge(struct cuzk_cs *cs, const void *arg, unsigned number) {
+  struct porep own = *(const struct porep *)arg;
+  const struct porep *const p = &own;
+  const struct cuzk_porep_challenge *const w = own.challenges ? &own.challenges[number] : NULL;
+  own.cs = cs;
+  cuzk_cs_push(cs, "challenge_%u", number);
   cuzk_var columns[N_PARENTS][MAX_LAYERS], label[MAX_LAYERS];
   struct cuzk_bool node[64];
   const cuzk_var leaf = cuzk_num_alloc(cs, w ? &w->data_leaf : NULL);
@@ -100,11 +105,13 @@ static void challenge(const struct porep *p, const struct cuzk_porep_challenge *
   inclusion(p, &p->tree_r, encoded, w ? &w->comm_r_last_path : NULL, p->comm_r_last, "comm_r_last_data_inclusion", 0);
   const cuzk_var h = column_hash(p, label, "c_x_column_hash", 0);
   inclusion(p, &p->tree_r, h, w ? &w->comm_c_path : NULL, p->comm_c, "c_x_inclusion", 0);
+  cuzk_cs_pop(cs);
 }
 
 void cuzk_porep_synthesize(struct cuzk_cs *cs, const struct cuzk_circuit *c, const void *witness) {
   const struct cuzk_porep_partition *w = witness;
   struct porep p = {.cs = cs, .c = c, .tree_d = cuzk_tree_d(c), .tree_r = cuzk_tree_r(c)};
+  p.challenges = w ? w->challenges : NULL;
   const cuzk_var id = cuzk_num_alloc(cs, w ? &w->replica_id : NULL);
   (void)cuzk_num_inputize(cs, id);
   cuzk_cs_push(cs, "replica_id_bits", 0);
@@ -120,11 +127,7 @@ void cuzk_porep_synthesize(struct cuzk_cs *cs, const struct cuzk_circuit *c, con
   cuzk_cs_push(cs, "enforce comm_r = H(comm_c || comm_r_last)", 0);
   cuzk_num_equal(cs, comm_r, h);
   cuzk_cs_pop(cs);
-  for (unsigned i = 0; i < c->challenges && cs->st == CUZK_OK; i++) {
-    cuzk_cs_push(cs, "challenge_%u", i);
-    challenge(&p, w ? &w->challenges[i] : NULL);
-    cuzk_cs_pop(cs);
-  }
+  cuzk_cs_parts(cs, c->challenges, challenge, &p);
 }
 
 enum cuzk_status cuzk_porep_check_witness(const struct cuzk_circuit *c, const void *witness, struct cuzk_detail *d) {

@@ -4,7 +4,16 @@
 #include "circuits/post_witness.h"
 #include "circuits/synthesis.h"
 
-static void sector(struct cuzk_cs *cs, const struct cuzk_circuit *c, const struct cuzk_tree_shape *t, const struct cuzk_post_sector *w) {
+struct post {
+  const struct cuzk_circuit *c;
+  struct cuzk_tree_shape tree;
+  const struct cuzk_post_sector *sectors; /* NULL: blank */
+};
+
+static void sector(struct cuzk_cs *cs, const void *arg, unsigned number) {
+  const struct post *const p = arg;
+  const struct cuzk_post_sector *const w = p->sectors ? &p->sectors[number] : NULL;
+  cuzk_cs_push(cs, "sector_%u", number);
   const cuzk_var comm_r_last = cuzk_num_alloc(cs, w ? &w->comm_r_last : NULL);
   const cuzk_var comm_c = cuzk_num_alloc(cs, w ? &w->comm_c : NULL);
   const cuzk_var comm_r = cuzk_num_alloc(cs, w ? &w->comm_r : NULL);
@@ -13,24 +22,21 @@ static void sector(struct cuzk_cs *cs, const struct cuzk_circuit *c, const struc
   cuzk_cs_push(cs, "enforce_comm_c_comm_r_last_hash_comm_r", 0);
   cuzk_num_equal(cs, comm_r, h);
   cuzk_cs_pop(cs);
-  for (unsigned i = 0; i < c->challenges; i++) {
+  for (unsigned i = 0; i < p->c->challenges; i++) {
     const struct cuzk_post_challenge *x = w ? &w->challenges[i] : NULL;
     cuzk_cs_push(cs, "challenge_inclusion_%u", i);
     const cuzk_var leaf = cuzk_num_alloc(cs, x ? &x->leaf : NULL);
-    cuzk_por(cs, t, leaf, x ? x->path.index : NULL, x ? x->path.siblings : NULL, comm_r_last);
+    cuzk_por(cs, &p->tree, leaf, x ? x->path.index : NULL, x ? x->path.siblings : NULL, comm_r_last);
     cuzk_cs_pop(cs);
   }
+  cuzk_cs_pop(cs);
 }
 
 void cuzk_post_synthesize(struct cuzk_cs *cs, const struct cuzk_circuit *c, const void *witness) {
   const struct cuzk_post_partition *w = witness;
-  const struct cuzk_tree_shape t = cuzk_tree_r(c);
+  const struct post p = {c, cuzk_tree_r(c), w ? w->sectors : NULL};
   cuzk_cs_push(cs, "outer namespace", 0);
-  for (unsigned i = 0; i < c->sectors && cs->st == CUZK_OK; i++) {
-    cuzk_cs_push(cs, "sector_%u", i);
-    sector(cs, c, &t, w ? &w->sectors[i] : NULL);
-    cuzk_cs_pop(cs);
-  }
+  cuzk_cs_parts(cs, c->sectors, sector, &p);
   cuzk_cs_pop(cs);
 }
 

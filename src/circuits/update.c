@@ -46,6 +46,7 @@ struct update {
   struct cuzk_bool part[8], sel[N_HS];
   cuzk_var phi, root_r_old, root_r_new, apex[MAX_APEX];
   struct cuzk_bool gen[MAX_CHALLENGES][32]; /* bpc bits each */
+  const struct cuzk_update_challenge *challenges; /* NULL: blank */
 };
 
 static cuzk_var gen_rand(struct cuzk_cs *cs, cuzk_var a, cuzk_var b, const char *region, unsigned i) {
@@ -108,8 +109,7 @@ static void gen_challenge_bits(struct update *u, cuzk_var comm_r_new, cuzk_var p
 }
 
 /* The number of the top h bits of a challenge, h as chosen. */
-static cuzk_var high_bits(const struct update *u, const struct cuzk_bool *c) {
-  struct cuzk_cs *cs = u->cs;
+static cuzk_var high_bits(struct cuzk_cs *cs, const struct update *u, const struct cuzk_bool *c) {
   cuzk_var z[N_HS];
   cuzk_fr sum = cuzk_fr_zero;
   for (unsigned q = 0; q < N_HS; q++) {
@@ -131,15 +131,16 @@ static void alloc_siblings(struct cuzk_cs *cs, cuzk_var *out, const cuzk_fr *sib
   for (unsigned i = 0; i < n; i++) out[i] = cuzk_num_alloc(cs, siblings ? &siblings[i] : NULL);
 }
 
-static void challenge(const struct update *u, unsigned ci, const struct cuzk_update_challenge *w) {
-  struct cuzk_cs *cs = u->cs;
+static void challenge(struct cuzk_cs *cs, const void *arg, unsigned ci) {
+  const struct update *const u = arg;
+  const struct cuzk_update_challenge *const w = u->challenges ? &u->challenges[ci] : NULL;
   const struct sizes *z = &u->z;
   struct cuzk_bool c[40];
   cuzk_var siblings[7 * 40];
   for (unsigned i = 0; i < z->bpc; i++) c[i] = u->gen[ci][i];
   for (unsigned i = 0; i < z->pb; i++) c[z->bpc + i] = u->part[i];
   cuzk_cs_push(cs, "get_challenge_high_bits (c_index=%u)", ci);
-  const cuzk_var high = high_bits(u, c);
+  const cuzk_var high = high_bits(cs, u, c);
   cuzk_cs_pop(cs);
   const cuzk_var rho = gen_rand(cs, u->phi, high, "rho (c_index=%u)", ci);
   const cuzk_var leaf_old = cuzk_num_alloc(cs, w ? &w->leaf_r_old : NULL);
@@ -204,7 +205,8 @@ void cuzk_update_synthesize(struct cuzk_cs *cs, const struct cuzk_circuit *c, co
   check_comm_r(cs, comm_c, u.root_r_new, comm_r_new, "comm_r_new_calc");
   apex_por(&u, partition_path, comm_d_new);
   gen_challenge_bits(&u, comm_r_new, partition, kh_value & (c->partitions - 1));
-  for (unsigned i = 0; i < c->challenges && cs->st == CUZK_OK; i++) challenge(&u, i, w ? &w->challenges[i] : NULL);
+  u.challenges = w ? w->challenges : NULL;
+  cuzk_cs_parts(cs, c->challenges, challenge, &u);
 }
 
 enum cuzk_status cuzk_update_check_witness(const struct cuzk_circuit *c, const void *witness, struct cuzk_detail *d) {

@@ -2,7 +2,7 @@
 #include "gadgets/boolean.h"
 
 static inline struct cuzk_bool alloc(struct cuzk_cs *cs, bool v) {
-  return (struct cuzk_bool){cuzk_cs_alloc(cs, v ? &cuzk_fr_one : &cuzk_fr_zero), CUZK_BOOL_IS, v};
+  return (struct cuzk_bool){cuzk_cs_alloc_bits(cs, v, 1), CUZK_BOOL_IS, v};
 }
 
 /* Two terms in ascending order: rows that are canonical from the start cost least. */

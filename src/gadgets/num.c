@@ -88,7 +88,17 @@ static void canonical(const struct cuzk_cs *cs, uint64_t v[4], cuzk_var x) {
 void cuzk_num_field_bits(struct cuzk_cs *cs, struct cuzk_bool *bits, unsigned n, cuzk_var x) {
   uint64_t v[4];
   canonical(cs, v, x);
-  for (unsigned i = 0; i < n; i++) bits[i] = cuzk_bit_alloc(cs, (v[i / 64] >> (i % 64)) & 1);
+  if (cs->lcs) {
+    for (unsigned i = 0; i < n; i++) bits[i] = cuzk_bit_alloc(cs, (v[i / 64] >> (i % 64)) & 1);
+    return;
+  }
+  cs->n_rows += n;
+  for (unsigned at = 0; at < n; at += 64) {
+    const unsigned k = n - at < 64 ? n - at : 64;
+    const uint64_t w = v[at / 64] & (UINT64_MAX >> (64 - k));
+    const cuzk_var first = cuzk_cs_alloc_bits(cs, w, k);
+    for (unsigned i = 0; i < k; i++) bits[at + i] = (struct cuzk_bool){first + i, CUZK_BOOL_IS, (w >> i) & 1};
+  }
 }
 
 /* 0 * 0 = sum 2^i bits[i] - x */

@@ -289,14 +289,21 @@ cuzk_var cuzk_poseidon_gadget(struct cuzk_cs *cs, const cuzk_var *x, unsigned ar
   const unsigned n = n_rows_of(p);
   const unsigned slot = use == CUZK_POSEIDON_GEN_RAND ? 4 : arity < 12 ? slots[arity] : arity == 16 ? 5 : arity == 24 ? 6 : 7;
   if (cs->lcs && cs->st == CUZK_OK) t = get_template(cs, p, slot);
-  cuzk_fr v[31 * MAX_T + 4 * 60 - 2];
-  if (cuzk_cs_has_values(cs)) {
-    cuzk_fr in[MAX_T];
+  cuzk_fr in[MAX_T];
+  if (cuzk_cs_has_values(cs))
     for (unsigned i = 0; i < arity; i++) in[i] = *cuzk_cs_value(cs, x[i]);
-    compute(v, p, in);
-  } else if (cs->values) {
-    memset(v, 0, n * sizeof *v);
+  if (!cs->lcs && !cs->region_fn) {
+    cuzk_fr *to;
+    const cuzk_var first = cuzk_cs_alloc_run(cs, n, &to);
+    cs->n_rows += n;
+    if (to && cs->st == CUZK_OK) compute(to, p, in);
+    return first + n - 1;
   }
+  cuzk_fr v[31 * MAX_T + 4 * 60 - 2];
+  if (cuzk_cs_has_values(cs))
+    compute(v, p, in);
+  else if (cs->values)
+    memset(v, 0, n * sizeof *v);
   const cuzk_var base = CUZK_VAR_AUX + cs->n_aux;
   uint32_t at = 0;
   bool open = false;

@@ -83,6 +83,16 @@ void cuzk_multieq_close(struct cuzk_multieq *me) {
   if (me->used) flush(me);
 }
 
+unsigned cuzk_multieq_width(unsigned n) {
+  unsigned width = 32;
+  while ((n * UINT64_C(0xffffffff)) >> width) width++;
+  return width;
+}
+
+void cuzk_multieq_make_room(struct cuzk_multieq *me, unsigned width) {
+  if (me->used + width >= 254) flush(me);
+}
+
 /* one += v 2^shift; v below 2^36, the result below 2^254. */
 static void add_shifted(uint64_t one[4], uint64_t v, unsigned shift) {
   unsigned i = shift / 64;
@@ -107,11 +117,10 @@ struct cuzk_word cuzk_word_addmany(struct cuzk_multieq *me, const struct cuzk_wo
       constant &= ops[k]->b[i].kind == CUZK_BOOL_CONST;
     }
   if (constant) return cuzk_word_const((uint32_t)total);
-  unsigned width = 32;
-  while ((n * UINT64_C(0xffffffff)) >> width) width++;
+  const unsigned width = cuzk_multieq_width(n);
   struct cuzk_bool x[36];
   for (unsigned i = 0; i < width; i++) x[i] = cuzk_bit_alloc(cs, (total >> i) & 1);
-  if (me->used + width >= 254) flush(me);
+  cuzk_multieq_make_room(me, width);
   if (cs->lcs) {
     const unsigned at = me->used;
     uint64_t one = 0;

@@ -31,6 +31,10 @@ struct cuzk_word cuzk_word_maj(struct cuzk_cs *cs, const struct cuzk_word *a, co
 void cuzk_multieq_open(struct cuzk_multieq *me, struct cuzk_cs *cs);
 /** Emits what is left. */
 void cuzk_multieq_close(struct cuzk_multieq *me);
+/** Bits of a sum of n words, 2 to 10. */
+unsigned cuzk_multieq_width(unsigned n);
+/** Emits the open row unless a sum of that many bits still fits. */
+void cuzk_multieq_make_room(struct cuzk_multieq *me, unsigned width);
 /** Sum of n words, 2 to 10, modulo 2^32. */
 struct cuzk_word cuzk_word_addmany(struct cuzk_multieq *me, const struct cuzk_word *const *ops, unsigned n);
 #endif

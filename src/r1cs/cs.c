@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "r1cs/cs.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,15 @@ void cuzk_cs_init_count(struct cuzk_cs *cs) {
   memset(cs, 0, sizeof *cs);
   cs->n_inputs = 1;
   cs->bad_row = UINT64_MAX;
+  cs->seam[0] = cs->seam[1] = UINT32_MAX;
+}
+
+void cuzk_cs_init_map(struct cuzk_cs *cs, uint64_t *map, uint32_t cap_aux, struct cuzk_cs_mark *marks, uint32_t cap_marks) {
+  cuzk_cs_init_count(cs);
+  cs->map = map;
+  cs->cap_aux = cap_aux;
+  cs->marks = marks;
+  cs->cap_marks = cap_marks;
 }
 
 enum cuzk_status cuzk_cs_init_rows(struct cuzk_cs *cs, cuzk_row_fn *fn, void *user) {
@@ -37,6 +47,20 @@ void cuzk_cs_init_values(struct cuzk_cs *cs, cuzk_fr *inputs, uint32_t cap_input
     cs->st = CUZK_E_INTERNAL;
 }
 
+void cuzk_cs_init_packed(struct cuzk_cs *cs, const struct cuzk_packed *p, struct cuzk_cs_mark *marks, uint32_t n_marks,
+                         struct cuzk_pool *pool, const struct cuzk_progress *progress) {
+  cuzk_cs_init_values(cs, p->inputs, p->n_inputs, NULL, p->n_aux);
+  cs->cap_fields = p->n_fields;
+  cs->bits = p->bits;
+  cs->fields = p->fields;
+  cs->is_field = p->is_field;
+  cs->rank = p->rank;
+  cs->marks = marks;
+  cs->cap_marks = n_marks;
+  cs->pool = pool;
+  cs->progress = progress;
+}
+
 enum cuzk_status cuzk_cs_init_eval(struct cuzk_cs *cs, cuzk_fr *inputs, uint32_t cap_inputs, cuzk_fr *aux, uint32_t cap_aux,
                                    cuzk_fr *const abc[3], uint64_t cap_rows, bool check, char *region) {
   cuzk_cs_init_values(cs, inputs, cap_inputs, aux, cap_aux);
@@ -55,6 +79,98 @@ void cuzk_cs_clear(struct cuzk_cs *cs) {
     if (cs->slot[i].p) cs->slot[i].destroy(cs->slot[i].p);
   cuzk_coeffs_destroy(&cs->coeffs);
   memset(cs, 0, sizeof *cs);
+}
+
+const cuzk_fr *cuzk_cs_packed_value(const struct cuzk_cs *cs, uint32_t j) {
+  const uint32_t w = j / 64;
+  const uint64_t field = cs->is_field[w] >> (j % 64);
+  if (field & 1) return &cs->fields[cs->rank[w] + (uint32_t)__builtin_popcountll(cs->is_field[w] ^ (field << (j % 64)))];
+  return (__atomic_load_n(&cs->bits[w], __ATOMIC_RELAXED) >> (j % 64)) & 1 ? &cuzk_fr_one : &cuzk_fr_zero;
+}
+
+void cuzk_cs_map_fields(struct cuzk_cs *cs, uint32_t first, uint32_t n) {
+  if (n > cs->cap_aux || first > cs->cap_aux - n) {
+    cuzk_cs_fail(cs, CUZK_E_INTERNAL);
+    return;
+  }
+  while (n) {
+    const unsigned s = first % 64, k = n < 64 - s ? n : 64 - s;
+    cs->map[first / 64] |= (UINT64_MAX >> (64 - k)) << s;
+    first += k;
+    n -= k;
+  }
+}
+
+/* Parts on several threads: each has a sink of its own that begins and ends at known marks. */
+struct parts {
+  const struct cuzk_cs *cs;
+  const struct cuzk_cs_mark *mark;
+  unsigned n;
+  cuzk_part_fn *fn;
+  const void *arg;
+  atomic_int st;
+  atomic_uint_fast64_t rows;
+};
+
+static struct cuzk_cs_mark mark_of(const struct cuzk_cs *cs) {
+  return (struct cuzk_cs_mark){cs->n_inputs, cs->n_aux, cs->n_fields, cs->n_rows};
+}
+
+static void go_to(struct cuzk_cs *cs, const struct cuzk_cs_mark *m) {
+  cs->n_inputs = m->n_inputs;
+  cs->n_aux = m->n_aux;
+  cs->n_fields = m->n_fields;
+  cs->n_rows = m->n_rows;
+}
+
+static bool at_mark(const struct cuzk_cs *cs, const struct cuzk_cs_mark *m) {
+  return cs->n_inputs == m->n_inputs && cs->n_aux == m->n_aux && cs->n_fields == m->n_fields && cs->n_rows == m->n_rows;
+}
+
+static void run_part(void *arg, size_t i, unsigned worker) {
+  struct parts *x = arg;
+  const struct cuzk_cs_mark *first = &x->mark[i], *end = first + 1;
+  if (atomic_load(&x->st) != CUZK_OK) return;
+  struct cuzk_cs cs = *x->cs;
+  go_to(&cs, first);
+  cs.cap_inputs = end->n_inputs;
+  cs.cap_aux = end->n_aux;
+  cs.cap_fields = end->n_fields;
+  cs.seam[0] = first->n_aux / 64;
+  cs.seam[1] = end->n_aux / 64;
+  cs.marks = NULL;
+  x->fn(&cs, x->arg, (unsigned)i);
+  if (cs.st == CUZK_OK && !at_mark(&cs, end)) cs.st = CUZK_E_INTERNAL;
+  const uint64_t rows = atomic_fetch_add(&x->rows, end->n_rows - first->n_rows) + end->n_rows - first->n_rows;
+  const uint64_t total = x->mark[x->n].n_rows - x->mark[0].n_rows;
+  if (cs.st == CUZK_OK && worker == 0 && !cuzk_progress(cs.progress, "witness", rows, total, "constraints"))
+    cs.st = CUZK_E_CANCELLED;
+  int none = CUZK_OK;
+  if (cs.st != CUZK_OK) (void)atomic_compare_exchange_strong(&x->st, &none, (int)cs.st);
+}
+
+void cuzk_cs_parts(struct cuzk_cs *cs, unsigned n, cuzk_part_fn *fn, const void *arg) {
+  const uint32_t at = cs->n_marks;
+  cs->n_marks += n + 1;
+  if (cs->marks && cs->n_marks > cs->cap_marks) cuzk_cs_fail(cs, CUZK_E_INTERNAL);
+  if (cs->marks && !cs->map && cs->st == CUZK_OK) {
+    if (!at_mark(cs, &cs->marks[at])) {
+      cuzk_cs_fail(cs, CUZK_E_INTERNAL);
+      return;
+    }
+    struct parts x = {.cs = cs, .mark = cs->marks + at, .n = n, .fn = fn, .arg = arg};
+    atomic_init(&x.st, CUZK_OK);
+    atomic_init(&x.rows, 0);
+    cuzk_pool_run(cs->pool, run_part, &x, n);
+    go_to(cs, &cs->marks[at + n]);
+    cuzk_cs_fail(cs, (enum cuzk_status)atomic_load(&x.st));
+    return;
+  }
+  for (unsigned i = 0; i < n && cs->st == CUZK_OK; i++) {
+    if (cs->map) cs->marks[at + i] = mark_of(cs);
+    fn(cs, arg, i);
+  }
+  if (cs->map && cs->st == CUZK_OK) cs->marks[at + n] = mark_of(cs);
 }
 
 static bool reserve(struct cuzk_cs *cs, struct cuzk_lc *l, uint32_t cap) {

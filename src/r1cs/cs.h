@@ -5,15 +5,20 @@
  *    count    numbers of variables and rows, and the regions; no values, no linear combinations
  *    rows     each row is handed, canonical, to a function (shapes, digests, setup); no values
  *    values   the values of all variables; no linear combinations are built
+ *    packed   the same, bits as bits and field elements apart (r1cs/packed.h)
  *    eval     values, and <A,z>, <B,z>, <C,z> of every row, stored and checked as asked
  *
  *  Gadgets allocate variables, and when `lcs` is set put terms into row[0..2] before they call cuzk_cs_enforce(). Errors are
  *  sticky: the first one stays in `st`, everything after it is cheap and without effect, so gadgets need not look. A value
  *  argument is only read when `values` is set. One thread owns a sink.
+ *  Private variables are allocated as bits or as field elements: which, is structure, and never depends on values.
  *  Source: circuits specification 1; docs/internals/r1cs.md. */
 #ifndef CUZK_R1CS_CS_H
 #define CUZK_R1CS_CS_H
+#include "base/pool.h"
+#include "base/progress.h"
 #include "r1cs/coeffs.h"
+#include "r1cs/packed.h"
 #include "r1cs/r1cs.h"
 
 struct cuzk_lc {
@@ -41,15 +46,32 @@ struct cuzk_cs_slot {
 };
 #define CUZK_CS_SLOTS 16
 
+/** Numbers that had been handed out at some point of a synthesis; n_fields of n_aux are field elements. */
+struct cuzk_cs_mark {
+  uint32_t n_inputs, n_aux, n_fields;
+  uint64_t n_rows;
+};
+
 struct cuzk_cs {
   enum cuzk_status st;
   bool values, lcs; /* what gadgets must supply */
-  uint32_t n_inputs, n_aux;
+  uint32_t n_inputs, n_aux, n_fields; /* n_fields: private variables that are field elements */
   uint64_t n_rows;
   struct cuzk_lc row[3];   /* A, B, C of the row under construction */
   struct cuzk_lc lhs, rhs; /* sums of the open multi-equality */
-  cuzk_fr *inputs, *aux;   /* borrowed, cap_inputs and cap_aux elements */
-  uint32_t cap_inputs, cap_aux;
+  cuzk_fr *inputs, *aux;   /* borrowed, cap_inputs and cap_aux elements; aux NULL: packed */
+  uint32_t cap_inputs, cap_aux, cap_fields;
+  /* packed: borrowed. Words seam[0] and seam[1] of bits are shared with other threads. */
+  uint64_t *bits;
+  cuzk_fr *fields;
+  const uint64_t *is_field;
+  const uint32_t *rank;
+  uint32_t seam[2];
+  uint64_t *map;              /* NULL, or borrowed: gets is_field of cap_aux variables */
+  struct cuzk_cs_mark *marks; /* NULL, or borrowed: before each part and behind the last; written with map, else read */
+  uint32_t n_marks, cap_marks;
+  struct cuzk_pool *pool; /* packed: what parts run on */
+  const struct cuzk_progress *progress;
   bool raw; /* rows: hand them as the gadgets emit them: any order, repeated variables, zero coefficients */
   cuzk_row_fn *row_fn;
   void *row_user;
@@ -77,6 +99,13 @@ void cuzk_cs_init_values(struct cuzk_cs *cs, cuzk_fr *inputs, uint32_t cap_input
  *  that differs sets bad_row and, if region is not NULL (512 bytes), region. Errors: E_NOMEM; cs is closed then. */
 enum cuzk_status cuzk_cs_init_eval(struct cuzk_cs *cs, cuzk_fr *inputs, uint32_t cap_inputs, cuzk_fr *aux, uint32_t cap_aux,
                                    cuzk_fr *const abc[3], uint64_t cap_rows, bool check, char *region);
+/** Opens a sink for counting that also notes which private variables are field elements: bit j of map, (cap_aux + 63) / 64 zeroed
+ *  words. marks: at least as many as a count found (n_marks). Needing more of either is E_INTERNAL. */
+void cuzk_cs_init_map(struct cuzk_cs *cs, uint64_t *map, uint32_t cap_aux, struct cuzk_cs_mark *marks, uint32_t cap_marks);
+/** Opens a sink for the values of p, of which everything but the values is there (n_inputs, n_aux, n_fields, is_field, rank), bits
+ *  are zero. marks: of init_map; parts run on pool (NULL: on the caller) and report to progress (may be NULL). */
+void cuzk_cs_init_packed(struct cuzk_cs *cs, const struct cuzk_packed *p, struct cuzk_cs_mark *marks, uint32_t n_marks,
+                         struct cuzk_pool *pool, const struct cuzk_progress *progress);
 /** Frees what cs owns. Accepts a closed or all-zero sink. */
 void cuzk_cs_clear(struct cuzk_cs *cs);
 
@@ -91,14 +120,56 @@ cuzk_coeff cuzk_cs_coeff(struct cuzk_cs *cs, const cuzk_fr *v);
 /** Path of the open regions, "a/b/c", cut to fit; depth regions of it. */
 void cuzk_cs_region_path(const struct cuzk_cs *cs, unsigned depth, char *out, size_t out_bytes);
 
-/** Next private variable. */
-static inline cuzk_var cuzk_cs_alloc(struct cuzk_cs *cs, const cuzk_fr *v) {
-  const uint32_t i = cs->n_aux++;
+/** Value of private variable j while it is packed. */
+const cuzk_fr *cuzk_cs_packed_value(const struct cuzk_cs *cs, uint32_t j);
+/** Notes that n private variables from first on are field elements. Only with map. */
+void cuzk_cs_map_fields(struct cuzk_cs *cs, uint32_t first, uint32_t n);
+
+/** The next n private variables, field elements: *v is where their values go, or NULL where none are wanted. */
+static inline cuzk_var cuzk_cs_alloc_run(struct cuzk_cs *cs, uint32_t n, cuzk_fr **v) {
+  const uint32_t i = cs->n_aux, f = cs->n_fields;
+  cs->n_aux += n;
+  cs->n_fields += n;
+  *v = NULL;
+  if (cs->map) cuzk_cs_map_fields(cs, i, n);
   if (cs->values) {
-    if (i < cs->cap_aux)
-      cs->aux[i] = *v;
-    else
+    if (cs->n_aux > cs->cap_aux || (!cs->aux && cs->n_fields > cs->cap_fields))
       cuzk_cs_fail(cs, CUZK_E_INTERNAL);
+    else
+      *v = cs->aux ? &cs->aux[i] : &cs->fields[f];
+  }
+  return CUZK_VAR_AUX + i;
+}
+
+/** Next private variable, a field element. */
+static inline cuzk_var cuzk_cs_alloc(struct cuzk_cs *cs, const cuzk_fr *v) {
+  cuzk_fr *to;
+  const cuzk_var x = cuzk_cs_alloc_run(cs, 1, &to);
+  if (to) *to = *v;
+  return x;
+}
+
+static inline void cuzk_cs_or_word(struct cuzk_cs *cs, uint32_t w, uint64_t v) {
+  if (w == cs->seam[0] || w == cs->seam[1])
+    (void)__atomic_fetch_or(&cs->bits[w], v, __ATOMIC_RELAXED);
+  else
+    cs->bits[w] |= v;
+}
+
+/** The next n private variables, 1 to 64, all bits: variable k's value is bit k of v, which has no others. */
+static inline cuzk_var cuzk_cs_alloc_bits(struct cuzk_cs *cs, uint64_t v, unsigned n) {
+  const uint32_t i = cs->n_aux;
+  cs->n_aux += n;
+  if (cs->values) {
+    if (cs->n_aux > cs->cap_aux) {
+      cuzk_cs_fail(cs, CUZK_E_INTERNAL);
+    } else if (cs->aux) {
+      for (unsigned k = 0; k < n; k++) cs->aux[i + k] = (v >> k) & 1 ? cuzk_fr_one : cuzk_fr_zero;
+    } else {
+      const unsigned s = i % 64;
+      cuzk_cs_or_word(cs, i / 64, v << s);
+      if (s + n > 64) cuzk_cs_or_word(cs, i / 64 + 1, v >> (64 - s));
+    }
   }
   return CUZK_VAR_AUX + i;
 }
@@ -117,7 +188,8 @@ static inline cuzk_var cuzk_cs_alloc_input(struct cuzk_cs *cs, const cuzk_fr *v)
 
 /** Value of a variable. Only with values, and not after an error. */
 static inline const cuzk_fr *cuzk_cs_value(const struct cuzk_cs *cs, cuzk_var v) {
-  return v & CUZK_VAR_AUX ? &cs->aux[v - CUZK_VAR_AUX] : &cs->inputs[v];
+  if (!(v & CUZK_VAR_AUX)) return &cs->inputs[v];
+  return cs->aux ? &cs->aux[v - CUZK_VAR_AUX] : cuzk_cs_packed_value(cs, v - CUZK_VAR_AUX);
 }
 
 /** True while values are wanted and the sink has no error: then every variable allocated so far has its value. */
@@ -141,6 +213,12 @@ static inline void cuzk_cs_enforce(struct cuzk_cs *cs) {
     cs->n_rows++;
   }
 }
+
+/** One of a circuit's like parts, number i, into cs. */
+typedef void cuzk_part_fn(struct cuzk_cs *cs, const void *arg, unsigned i);
+/** Synthesises parts 0 to n - 1, which refer to variables of before the call and their own only. In order, and until an error, but
+ *  with packed values on several threads: fn must not write to what arg points to. */
+void cuzk_cs_parts(struct cuzk_cs *cs, unsigned n, cuzk_part_fn *fn, const void *arg);
 
 /** Opens a region. fmt is a constant string with no conversion but %u, at most two. */
 static inline void cuzk_cs_push2(struct cuzk_cs *cs, const char *fmt, unsigned i, unsigned j) {

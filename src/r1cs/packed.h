@@ -17,6 +17,10 @@ struct cuzk_packed {
   cuzk_fr *fields;                    /* n_fields, Montgomery, ascending by variable */
 };
 
+/** Memory for n_inputs and n_aux values but for the fields: inputs, bits and is_field are zero. Errors: E_NOMEM; p is empty then. */
+enum cuzk_status cuzk_packed_reserve(struct cuzk_packed *p, uint32_t n_inputs, uint32_t n_aux);
+/** With is_field complete: rank, n_fields and memory for fields. Errors: E_NOMEM; p is to be cleared then, too. */
+enum cuzk_status cuzk_packed_reserve_fields(struct cuzk_packed *p);
 /** Frees what p owns and clears it. Accepts an empty (all-zero) p. */
 void cuzk_packed_clear(struct cuzk_packed *p);
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "hash/poseidon.h"
 #include "hash/sha256.h"
+#include "packed_check.h"
 
 static void digest_values(char out[65], const cuzk_fr *const *x, unsigned n_arrays, uint64_t n) {
   struct cuzk_sha256 s;
@@ -131,6 +132,7 @@ static void check_values(const struct cuzk_circuit *c, const json_t *r) {
   assert_memory_equal(only.inputs, a.inputs, a.n_inputs * sizeof(cuzk_fr));
   if (a.n_aux) assert_memory_equal(only.aux, a.aux, a.n_aux * sizeof(cuzk_fr));
   cuzk_assignment_clear(&only);
+  packed_check(c, NULL, &a, NULL);
   cuzk_assignment_clear(&a);
   for (int k = 0; k < 3; k++) cuzk_free(abc[k]);
 }

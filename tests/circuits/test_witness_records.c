@@ -5,6 +5,9 @@
 #include "base/alloc.h"
 #include "hash/poseidon.h"
 #include "hash/sha256.h"
+#include "packed_check.h"
+
+static struct cuzk_pool *pool;
 
 static void hash_values(char out[65], const cuzk_fr *const *x, unsigned n_arrays, uint64_t from, uint64_t to) {
   struct cuzk_sha256 s;
@@ -59,6 +62,7 @@ static void check(const char *record, const void *witness) {
   assert_int_equal(cuzk_circuit_assign(c, witness, &only, NULL, false, NULL, NULL, NULL, NULL), CUZK_OK);
   assert_memory_equal(only.aux, a.aux, a.n_aux * sizeof(cuzk_fr));
   cuzk_assignment_clear(&only);
+  packed_check(c, witness, &a, pool);
   cuzk_assignment_clear(&a);
   for (int k = 0; k < 3; k++) cuzk_free(abc[k]);
   json_decref(r);
@@ -126,7 +130,9 @@ int main(void) {
   test_seed();
   const struct CMUnitTest tests[] = {cmocka_unit_test(porep_sectors), cmocka_unit_test(window_sectors),
                                      cmocka_unit_test(winning_sectors), cmocka_unit_test(updated_sectors)};
+  assert_int_equal(cuzk_pool_create(&pool, 3), CUZK_OK);
   const int rc = cmocka_run_group_tests(tests, NULL, NULL);
+  cuzk_pool_destroy(&pool);
   cuzk_poseidon_release();
   return rc;
 }
