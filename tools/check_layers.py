@@ -24,7 +24,8 @@ ALLOWED = {
     "groth16": FF | {"hash", "ec", "poly", "msm", "r1cs", "backend"},
     "backend": FF | {"hash", "ec", "poly", "msm", "r1cs"},
     "inputs": FF | {"hash", "r1cs", "circuits"},
-    "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs"},
+    "synth": FF | {"hash", "circuits", "inputs"},
+    "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs", "synth"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 # Nothing below cli prints or exits.

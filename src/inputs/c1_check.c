@@ -124,23 +124,6 @@ static unsigned label_inputs(const cuzk_fr *out[CUZK_POREP_PARENTS], const struc
   return CUZK_POREP_PARENTS;
 }
 
-/* Label of the challenged node in layer l + 1 (circuits specification 4.4). */
-static void compute_label(cuzk_fr *label, const struct check *k, const struct cuzk_porep_challenge *ch, unsigned l) {
-  const cuzk_fr *in[CUZK_POREP_PARENTS];
-  uint8_t m[64 + 32 * C1_LABEL_PARENTS] = {0};
-  const unsigned n = label_inputs(in, ch, l);
-  memcpy(m, k->c->replica_id, 32);
-  cuzk_store_be32(m + 32, l + 1);
-  cuzk_store_be64(m + 36, ch->challenge);
-  uint8_t *to = m + 64;
-  for (unsigned i = 0; i < n; i++) cuzk_fr_to_le(to + 32 * i, in[i]);
-  for (unsigned i = n; i < C1_LABEL_PARENTS; i++) memcpy(to + 32 * i, to + 32 * (i - n), 32);
-  uint8_t h[32];
-  cuzk_sha256(h, m, sizeof m);
-  h[31] &= 0x3f; /* below 2^254, hence canonical */
-  (void)cuzk_fr_from_le(label, h);
-}
-
 static enum cuzk_status check_position(const struct place *at, const char *what, uint64_t found, uint64_t expected, const char *source) {
   if (found == expected) return CUZK_OK;
   return wrong(at, "%s is of node %llu, expected %llu (%s)", what, (unsigned long long)found, (unsigned long long)expected, source);
@@ -207,7 +190,7 @@ static enum cuzk_status check_labels(cuzk_fr *labels, const struct check *k, con
         return wrong(at, "encoding_proof.parents[%u] is not in the parent's column", i);
       }
     }
-    compute_label(&labels[l], k, ch, l);
+    cuzk_porep_label(&labels[l], k->c->replica_id, l + 1, ch->challenge, in, n);
     if (!cuzk_fr_eq(&labels[l], &x->c_x_rows[l])) {
       return wrong(at, "c_x.column.rows[%u] is not the label that its parents give", l);
     }

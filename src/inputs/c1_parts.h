@@ -5,7 +5,7 @@
 #include "inputs/c1.h"
 #include "inputs/porep_graph.h"
 
-enum { C1_LABEL_PARENTS = 37 }; /* parents of a label, repetitions included */
+enum { C1_LABEL_PARENTS = CUZK_POREP_LABEL_PARENTS };
 
 struct c1_ends {
   cuzk_fr root, leaf;

@@ -113,3 +113,16 @@ void cuzk_porep_graph_parents(uint64_t out[CUZK_POREP_PARENTS], const struct cuz
     out[CUZK_POREP_DRG_PARENTS + i] = x / CUZK_POREP_EXP_PARENTS;
   }
 }
+
+void cuzk_porep_label(cuzk_fr *label, const uint8_t replica_id[32], unsigned layer, uint64_t node, const cuzk_fr *const *parents, unsigned n) {
+  uint8_t m[64 + 32 * CUZK_POREP_LABEL_PARENTS] = {0}, h[32];
+  memcpy(m, replica_id, 32);
+  cuzk_store_be32(m + 32, layer);
+  cuzk_store_be64(m + 36, node);
+  uint8_t *to = m + 64;
+  for (unsigned i = 0; i < n; i++) cuzk_fr_to_le(to + 32 * i, parents[i]);
+  for (unsigned i = n; i < CUZK_POREP_LABEL_PARENTS; i++) memcpy(to + 32 * i, to + 32 * (i - n), 32);
+  cuzk_sha256(h, m, sizeof m);
+  h[31] &= 0x3f; /* below 2^254, hence canonical */
+  (void)cuzk_fr_from_le(label, h);
+}

@@ -186,18 +186,18 @@ enum cuzk_status cuzk_post_public_inputs(cuzk_fr *out, const struct cuzk_circuit
 /* ---- sector updates ---- */
 
 static unsigned log2_of(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
-static unsigned apex_leaves(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(8) << 10 ? 8 : 128; }
+unsigned cuzk_update_apex_leaves(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(8) << 10 ? 8 : 128; }
 /* Levels of tree D below the apex leaves. */
 static unsigned apex_height(const struct cuzk_circuit *c) {
-  return log2_of(c->nodes) - log2_of(c->partitions) - log2_of(apex_leaves(c));
+  return log2_of(c->nodes) - log2_of(c->partitions) - log2_of(cuzk_update_apex_leaves(c));
 }
-/* Bits of a node's index that choose its rho, and how the public input says so: the first place of h among the allowed values. */
 unsigned cuzk_update_h(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(32) << 10 ? 1 : 10; }
+/* How the public input says h: the first place of h among the allowed values. */
 static unsigned h_select(const struct cuzk_circuit *c) { return c->sector_bytes <= UINT64_C(32) << 10 ? 1 : 8; }
 
 size_t cuzk_update_vanilla_bytes(const struct cuzk_circuit *c) {
   const struct tree_shape r = tree_shape_r(c), t = tree_shape_d(c);
-  return 32 + 8 + 32 * (size_t)apex_leaves(c) + 8 + c->challenges * (2 * tree_shape_bytes(&r) + tree_shape_bytes(&t));
+  return 32 + 8 + 32 * (size_t)cuzk_update_apex_leaves(c) + 8 + c->challenges * (2 * tree_shape_bytes(&r) + tree_shape_bytes(&t));
 }
 
 static enum cuzk_status check_update(const struct cuzk_circuit *c, unsigned k, struct cuzk_detail *d) {
@@ -242,7 +242,7 @@ enum cuzk_status cuzk_update_vanilla_read(struct cuzk_update_vanilla **out, cons
   if (st == CUZK_OK) st = check_length(c, n, cuzk_update_vanilla_bytes(c), name, d);
   if (st != CUZK_OK) return st;
   const struct tree_shape r = tree_shape_r(c), t = tree_shape_d(c);
-  const unsigned n_apex = apex_leaves(c), n_ch = c->challenges;
+  const unsigned n_apex = cuzk_update_apex_leaves(c), n_ch = c->challenges;
   const size_t at_challenges = (sizeof(struct cuzk_update_vanilla) + 31) & ~(size_t)31;
   const size_t at_elements = at_challenges + ((n_ch * sizeof(struct cuzk_update_challenge) + 31) & ~(size_t)31);
   const size_t n_elements = n_apex + n_ch * (1 + 2 * tree_shape_siblings(&r) + tree_shape_siblings(&t));

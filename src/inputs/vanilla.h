@@ -74,6 +74,8 @@ struct cuzk_update_vanilla {
 
 /** Bits of a node's index that choose its rho ("h"). Larger sectors may be updated with others in principle; this is the one in use. */
 unsigned cuzk_update_h(const struct cuzk_circuit *c);
+/** Apex leaves of a partition: nodes of tree D below which its challenges lie. */
+unsigned cuzk_update_apex_leaves(const struct cuzk_circuit *c);
 /** Length of a partition's record. */
 size_t cuzk_update_vanilla_bytes(const struct cuzk_circuit *c);
 /** Reads the record of partition k. Errors: E_FORMAT (also for a commitment that is not canonical), E_MISMATCH (proofs of the record with
