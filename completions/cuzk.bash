@@ -9,7 +9,7 @@ _cuzk() {
   fi
   local program=${words[0]}
   case $prev in
-    --c1 | --params | --out | --proof | --vk | --randomness | --toxic-waste | --against)
+    --c1 | --meta | --vanilla | --params | --out | --proof | --vk | --randomness | --toxic-waste | --against)
       COMPREPLY=($(compgen -f -- "$cur"))
       return ;;
     --circuit)
@@ -21,7 +21,7 @@ _cuzk() {
     --threads | --partition | --log2 | --runs | --peer) return ;;
   esac
   local list
-  list=$("$program" help 2>/dev/null | awk '/^commands:/ {on = 1; next} on && /^  / {print substr($0, 3, 16)} on && !/^  / {exit}')
+  list=$("$program" help 2>/dev/null | awk '/^commands:/ {on = 1; next} on && /^  / {print substr($0, 3, 20)} on && !/^  / {exit}')
   if ((cword == 1)); then
     COMPREPLY=($(compgen -W "$(awk '{print $1}' <<<"$list" | sort -u) --help --version" -- "$cur"))
     return
@@ -41,7 +41,7 @@ _cuzk() {
   case "${words[1]} ${words[2]}" in
     "params generate" | "circuit digest" | "circuit count")
       COMPREPLY=($(compgen -W "$("$program" circuit list 2>/dev/null | awk 'NR > 1 {print $1}')" -- "$cur")) ;;
-    "circuit witness" | "circuit check") COMPREPLY=($(compgen -W "porep" -- "$cur")) ;;
+    "circuit witness" | "circuit check" | "bench prove") COMPREPLY=($(compgen -W "porep winning-post window-post snap" -- "$cur")) ;;
     *) COMPREPLY=($(compgen -f -- "$cur")) ;;
   esac
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # fish completion of cuzk: commands and options are read from the program's own help.
 function __cuzk_words
-    cuzk help 2>/dev/null | awk '/^commands:/ {on = 1; next} on && /^  / {print substr($0, 3, 16)} on && !/^  / {exit}'
+    cuzk help 2>/dev/null | awk '/^commands:/ {on = 1; next} on && /^  / {print substr($0, 3, 20)} on && !/^  / {exit}'
 end
 complete -c cuzk -n '__fish_use_subcommand' -f -a '(__cuzk_words | awk "{print \$1}" | sort -u)'
 complete -c cuzk -n 'test (count (commandline -opc)) -eq 2' -f -a '(__cuzk_words | awk -v g=(commandline -opc)[2] "\$1 == g {print \$2}")'

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "cli/bench.h"
-#include "cli/porep_job.h"
+#include "cli/job.h"
 #include "ec/pairing.h"
 #include "ff/fp.h"
 #include "ff/fp2.h"
@@ -306,10 +306,10 @@ out:
 /* ---- prove ---- */
 
 struct prove_case {
-  struct porep_job job;
+  struct job job;
   struct cli *c;
   cuzk_fr *u;
-  struct porep_times last;
+  struct job_times last;
 };
 
 static enum cuzk_status run_prove(void *arg, double *seconds, struct cuzk_detail *d) {
@@ -317,10 +317,10 @@ static enum cuzk_status run_prove(void *arg, double *seconds, struct cuzk_detail
   struct cuzk_proof proof;
   cuzk_fr r, s;
   (void)d;
-  p->last = (struct porep_times){0};
+  p->last = (struct job_times){0};
   enum cuzk_status st = cuzk_fr_random(&r);
   if (st == CUZK_OK) st = cuzk_fr_random(&s);
-  if (st == CUZK_OK) st = porep_job_prove(&p->job, p->c, p->job.first, &r, &s, &proof, p->u, &p->last);
+  if (st == CUZK_OK) st = job_prove(&p->job, p->c, p->job.first, &r, &s, &proof, p->u, &p->last);
   *seconds = p->last.wall;
   return st;
 }
@@ -348,11 +348,13 @@ enum cuzk_status cli_bench_prove(struct cli *c) {
   static struct prove_case p;
   enum cuzk_status st;
   p = (struct prove_case){.c = c};
+  const struct cuzk_proof_kind *kind = cuzk_proof_kind_find(c->n_args ? c->arg[0] : "porep");
+  if (!kind) return cuzk_fail(&c->detail, CUZK_E_USAGE, "'%s' is no kind of proof: porep, winning-post, window-post or snap", c->arg[0]);
   CUZK_TRY(bench_init(&b, c, "prove", 0, 1, cuzk_pool_workers(c->pool)));
-  CUZK_TRY(porep_job_open(&p.job, c));
-  CUZK_TRY(porep_job_prepare(&p.job, c));
+  CUZK_TRY(job_open(&p.job, c, kind, true));
+  CUZK_TRY(job_prepare(&p.job, c));
   b.peer_words[0] = "prove";
-  p.u = cuzk_calloc(p.job.c1->circuit->n_inputs, sizeof *p.u);
+  p.u = cuzk_calloc(p.job.in->circuit->n_inputs, sizeof *p.u);
   if (!p.u) {
     st = cuzk_fail(&c->detail, CUZK_E_NOMEM, "public inputs");
     goto out;
@@ -372,6 +374,6 @@ enum cuzk_status cli_bench_prove(struct cli *c) {
   st = bench_run(&b);
 out:
   cuzk_free(p.u);
-  porep_job_close(&p.job);
+  job_close(&p.job);
   return st;
 }

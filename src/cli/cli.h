@@ -27,6 +27,7 @@
   X(HELP, "help", "", "print this help")                                                                           \
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
   X(LOG2, "log2", "N", "size of the problem is 2^N")                                                               \
+  X(META, "meta", "META", "what is known besides the vanilla proofs (JSON): randomness, sectors, commitments")       \
   X(MINER, "miner", "N", "the replica id must be that of this miner's sector (with --sector)")                       \
   X(NO_DIGESTS, "no-digests", "", "read only the lengths, not the points")                                         \
   X(OUT, "out", "FILE", "where the result goes; replaced only when complete")                                      \
@@ -42,6 +43,7 @@
   X(SECTOR, "sector", "N", "the sector's number (with --miner)")                                                   \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TOXIC_WASTE, "toxic-waste", "JSON", "take toxic_waste_le from a file: for tests only")                         \
+  X(VANILLA, "vanilla", "FILE...", "vanilla proofs in order: bincode records, or JSON lists of base64 strings")       \
   X(VK, "vk", "FILE", "verifying key (a parameter file will do, too)")
 
 enum cli_option {
@@ -74,6 +76,8 @@ struct cli {
   const char *opt[N_CLI_OPTIONS]; /* NULL: not given; "" for a flag */
   const char *arg[4];             /* arguments that are not options */
   unsigned n_args;
+  const char **vanilla;           /* the files after --vanilla, in order; owned */
+  unsigned n_vanilla;
   bool json, quiet;
   struct cuzk_pool *pool;
   struct cli_meter meter;
@@ -99,13 +103,13 @@ extern const struct cli_command cli_commands[];
 
 cli_run_fn cli_params_generate, cli_params_inspect, cli_params_check;
 cli_run_fn cli_circuit_list, cli_circuit_digest, cli_circuit_count, cli_circuit_check, cli_circuit_witness;
-cli_run_fn cli_prove_porep, cli_verify_porep;
+cli_run_fn cli_prove, cli_verify;
 cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove;
 cli_run_fn cli_version, cli_help;
 
 /* ---- command.c: options and help ---- */
 
-/** Fills c from the words after the program's name. Errors: E_USAGE. c->command may be NULL with CUZK_OK: help was asked for. */
+/** Fills c from the words after the program's name; c->vanilla is the caller's to free. Errors: E_USAGE, E_NOMEM. c->command may be NULL with CUZK_OK: help was asked for. */
 enum cuzk_status cli_parse(struct cli *c, int argc, char **argv);
 /** Prints help of the program (command NULL) or of one command on standard output. */
 void cli_print_help(const struct cli_command *command);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/porep_job.h"
+#include "cli/job.h"
 #include "hash/sha256.h"
 
 static enum cuzk_status find_circuit(const struct cuzk_circuit **out, struct cli *c, const char *name) {
@@ -14,14 +14,8 @@ static enum cuzk_status find_circuit(const struct cuzk_circuit **out, struct cli
 }
 
 static const char *kind_name(enum cuzk_kind k) {
-  switch (k) {
-    case CUZK_KIND_POREP: return "porep";
-    case CUZK_KIND_WINNING: return "winning";
-    case CUZK_KIND_WINDOW: return "window";
-    case CUZK_KIND_UPDATE: return "update";
-    case CUZK_KIND_GADGET: return "gadget";
-  }
-  return "?";
+  const struct cuzk_proof_kind *kind = cuzk_proof_kind_of(k);
+  return kind ? kind->circuit_prefix : "gadget";
 }
 
 enum cuzk_status cli_circuit_list(struct cli *c) {
@@ -206,11 +200,11 @@ static void digest_task(void *arg, size_t task, unsigned worker) {
 /* Assigns the circuit's values and digests them. abc is big memory for 2^log2 rows, freed here. */
 static enum cuzk_status value_digests(struct value_digests *v, struct cli *c, const struct cuzk_circuit *k, const void *witness,
                                       struct cuzk_assignment *z, uint64_t n_rows) {
-  struct porep_job rows = {0};
+  struct job rows = {0};
   unsigned log2_n = 0;
   while ((UINT64_C(1) << log2_n) < n_rows) log2_n++;
   enum cuzk_status st;
-  CUZK_TRY(porep_job_rows(&rows, log2_n, &c->detail));
+  CUZK_TRY(job_rows(&rows, log2_n, &c->detail));
   CUZK_TRY(cuzk_circuit_assign(k, witness, z, rows.abc, false, NULL, NULL, &c->progress, &c->detail));
   *v = (struct value_digests){.z = z, .abc = rows.abc, .n_rows = n_rows};
   v->n_blocks = ((size_t)z->n_aux + CUZK_DIGEST_BLOCK_ROWS - 1) / CUZK_DIGEST_BLOCK_ROWS;
@@ -221,7 +215,7 @@ static enum cuzk_status value_digests(struct value_digests *v, struct cli *c, co
   }
   cuzk_pool_run(c->pool, digest_task, v, 2 + v->n_blocks);
 out:
-  porep_job_close(&rows);
+  job_close(&rows);
   return st;
 }
 
@@ -267,30 +261,38 @@ out:
 
 /* ---- witnesses ---- */
 
-/* KIND porep takes its circuit and witness from --c1, a gadget has its own values. */
-static enum cuzk_status open_witness(const struct cuzk_circuit **k, struct porep_job *job, struct cli *c) {
-  if (!strcmp(c->arg[0], "porep")) {
-    if (!c->opt[OPT_C1]) return cuzk_fail(&c->detail, CUZK_E_USAGE, "cuzk circuit %s porep needs --c1 FILE", c->command->name);
-    enum cuzk_status st = porep_job_open(job, c);
-    if (st == CUZK_OK) *k = job->c1->circuit;
+/* A kind of proof takes its circuit and witness from the inputs, a gadget has its own values. */
+static enum cuzk_status open_witness(const struct cuzk_circuit **k, struct job *job, struct cli *c) {
+  const struct cuzk_proof_kind *kind = cuzk_proof_kind_find(c->arg[0]);
+  if (kind) {
+    enum cuzk_status st = job_open(job, c, kind, true);
+    if (st == CUZK_OK) *k = job->in->circuit;
     return st;
   }
   *k = cuzk_circuit_find(c->arg[0]);
   if (!*k || (*k)->kind != CUZK_KIND_GADGET)
-    return cuzk_fail(&c->detail, CUZK_E_USAGE, "'%s' is neither porep nor a gadget's name", c->arg[0]);
-  if (c->opt[OPT_C1] || c->opt[OPT_PARTITION])
-    return cuzk_fail(&c->detail, CUZK_E_USAGE, "a gadget has its own values: --c1 and --partition do not apply");
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "'%s' is neither a kind of proof (porep, winning-post, window-post, snap) nor a gadget's name",
+                     c->arg[0]);
+  if (c->opt[OPT_C1] || c->opt[OPT_META] || c->n_vanilla || c->opt[OPT_PARTITION])
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "a gadget has its own values: --c1, --meta, --vanilla and --partition do not apply");
   job->count = 1;
   return CUZK_OK;
 }
 
-/* "porep-10.p0" for porep-10.c1.json */
+static const void *witness_of(const struct job *job, unsigned partition) {
+  return job->in ? cuzk_inputs_witness(job->in, partition) : NULL;
+}
+
+/* The inputs' main file. */
+static const char *inputs_path(const struct cli *c) { return c->opt[OPT_C1] ? c->opt[OPT_C1] : c->opt[OPT_META]; }
+
+/* "porep-10.p0" for porep-10.c1.json, "window.p0" for window.meta.json */
 static void record_name(char *out, size_t n, const char *path, unsigned partition) {
   const char *base = strrchr(path, '/');
   base = base ? base + 1 : path;
   size_t len = strlen(base);
-  static const char *const ends[] = {".c1.json", ".json"};
-  for (size_t i = 0; i < 2; i++) {
+  static const char *const ends[] = {".c1.json", ".meta.json", ".json"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     const size_t e = strlen(ends[i]);
     if (len > e && !strcmp(base + len - e, ends[i])) {
       len -= e;
@@ -302,7 +304,7 @@ static void record_name(char *out, size_t n, const char *path, unsigned partitio
 
 enum cuzk_status cli_circuit_witness(struct cli *c) {
   const struct cuzk_circuit *k = NULL;
-  struct porep_job job = {0};
+  struct job job = {0};
   struct cuzk_circuit_digest x = {0};
   struct value_digests v = {0};
   struct cuzk_assignment z = {0};
@@ -311,11 +313,11 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
   enum cuzk_status st;
   CUZK_TRY(open_witness(&k, &job, c));
   if (job.count != 1) {
-    st = cuzk_fail(&c->detail, CUZK_E_USAGE, "%s has %u partitions: --partition K is needed", c->opt[OPT_C1], job.count);
+    st = cuzk_fail(&c->detail, CUZK_E_USAGE, "%s has %u partitions: --partition K is needed", inputs_path(c), job.count);
     goto out;
   }
   CUZK_TRY(cuzk_circuit_digest(&x, k, c->pool, &c->progress, &c->detail));
-  CUZK_TRY(value_digests(&v, c, k, job.c1 ? &job.c1->partitions[job.first] : NULL, &z, x.shape.n_rows));
+  CUZK_TRY(value_digests(&v, c, k, witness_of(&job, job.first), &z, x.shape.n_rows));
   cli_meter_end(c);
   o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:o, s:o, s:I, s:I}", "circuit", k->name, "num_inputs",
                 (json_int_t)z.n_inputs, "num_aux", (json_int_t)z.n_aux, "num_constraints", (json_int_t)x.shape.n_rows,
@@ -330,9 +332,9 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
     goto out;
   }
   (void)json_object_set_new(o, "public_inputs_le", inputs);
-  if (job.c1) {
+  if (job.in) {
     /* the name of a record says where it came from: it is printed, not compared */
-    record_name(record, sizeof record, c->opt[OPT_C1], job.first);
+    record_name(record, sizeof record, inputs_path(c), job.first);
     if (!c->opt[OPT_AGAINST]) (void)json_object_set_new(o, "record", json_string(record));
   }
   json_t *taken = o;
@@ -343,13 +345,13 @@ out:
   cuzk_free(v.blocks);
   cuzk_assignment_clear(&z);
   cuzk_circuit_digest_clear(&x);
-  porep_job_close(&job);
+  job_close(&job);
   return st;
 }
 
 enum cuzk_status cli_circuit_check(struct cli *c) {
   const struct cuzk_circuit *k = NULL;
-  struct porep_job job = {0};
+  struct job job = {0};
   json_t *list = json_array();
   enum cuzk_status st;
   CUZK_TRY(open_witness(&k, &job, c));
@@ -358,7 +360,7 @@ enum cuzk_status cli_circuit_check(struct cli *c) {
     uint64_t bad_row = UINT64_MAX;
     char region[512] = "";
     const unsigned partition = job.first + i;
-    st = cuzk_circuit_assign(k, job.c1 ? &job.c1->partitions[partition] : NULL, &z, NULL, true, &bad_row, region, &c->progress,
+    st = cuzk_circuit_assign(k, witness_of(&job, partition), &z, NULL, true, &bad_row, region, &c->progress,
                              &c->detail);
     cuzk_assignment_clear(&z);
     if (st != CUZK_OK) goto out;
@@ -381,6 +383,6 @@ enum cuzk_status cli_circuit_check(struct cli *c) {
     st = cli_print_json(c, json_pack("{s:s, s:b, s:O}", "circuit", k->name, "satisfied", !c->no, "partitions", list));
 out:
   json_decref(list);
-  porep_job_close(&job);
+  job_close(&job);
   return st;
 }

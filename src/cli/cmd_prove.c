@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* cuzk prove porep */
+/* cuzk prove KIND */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cli/porep_job.h"
+#include "cli/job.h"
 
 /* Blinding values of one partition: from the list if it reaches that far, else fresh ones. */
 static enum cuzk_status take_randomness(struct cli *c, const json_t *given, unsigned k, cuzk_fr rs[2]) {
@@ -20,11 +20,11 @@ static enum cuzk_status take_randomness(struct cli *c, const json_t *given, unsi
 }
 
 /* What a .proof.json holds. r and s stand in it only if they were given: whoever knows them can look behind the proof. */
-static json_t *proof_json(const struct porep_job *job, const uint8_t *bytes, const cuzk_fr *u, const cuzk_fr *known) {
+static json_t *proof_json(const struct job *job, const uint8_t *bytes, const cuzk_fr *u, const cuzk_fr *known) {
   char vk[64];
   json_t *inputs = json_array();
-  for (size_t i = 0; i + 1 < job->c1->circuit->n_inputs; i++) (void)json_array_append_new(inputs, cli_fr_hex(&u[i]));
-  (void)snprintf(vk, sizeof vk, "%s.vk", job->c1->circuit->name);
+  for (size_t i = 0; i + 1 < job->in->circuit->n_inputs; i++) (void)json_array_append_new(inputs, cli_fr_hex(&u[i]));
+  (void)snprintf(vk, sizeof vk, "%s.vk", job->in->circuit->name);
   json_t *o = json_pack("{s:o, s:o, s:s}", "proof", cli_hex(bytes, CUZK_PROOF_BYTES), "public_inputs_le", inputs,
                         "verifying_key", vk);
   if (o && known) {
@@ -44,7 +44,7 @@ static enum cuzk_status write_proofs(struct cli *c, const uint8_t *bytes, unsign
   return st;
 }
 
-static void print_partition(unsigned k, const struct porep_times *t) {
+static void print_partition(unsigned k, const struct job_times *t) {
   const struct cuzk_prove_times *p = &t->prove;
   const struct {
     const char *name;
@@ -57,8 +57,8 @@ static void print_partition(unsigned k, const struct porep_times *t) {
   fprintf(stderr, "\n");
 }
 
-enum cuzk_status cli_prove_porep(struct cli *c) {
-  struct porep_job job = {0};
+enum cuzk_status cli_prove(struct cli *c) {
+  struct job job = {0};
   struct cuzk_pvk *pvk = NULL;
   json_t *given = NULL, *proofs = json_array(), *times_list = json_array();
   struct cuzk_proof *proof = NULL;
@@ -66,10 +66,11 @@ enum cuzk_status cli_prove_porep(struct cli *c) {
   cuzk_fr *u = NULL, rs[2];
   const uint64_t start = cli_now_ns();
   const double cpu = cli_cpu_seconds();
-  const char *const inputs[] = {c->opt[OPT_C1], c->opt[OPT_PARAMS], c->opt[OPT_RANDOMNESS]};
+  const char *const inputs[] = {c->opt[OPT_C1], c->opt[OPT_META], c->opt[OPT_PARAMS], c->opt[OPT_RANDOMNESS]};
   enum cuzk_status st;
 
-  CUZK_TRY(cli_check_out(c->opt[OPT_OUT], inputs, 3, &c->detail));
+  CUZK_TRY(cli_check_out(c->opt[OPT_OUT], inputs, sizeof inputs / sizeof inputs[0], &c->detail));
+  CUZK_TRY(cli_check_out(c->opt[OPT_OUT], c->vanilla, c->n_vanilla, &c->detail));
   if (c->opt[OPT_RANDOMNESS]) {
     CUZK_TRY(cli_json_load(&given, c->opt[OPT_RANDOMNESS], &c->detail));
     if (json_is_array(given) && json_array_size(given) == 0) {
@@ -78,14 +79,14 @@ enum cuzk_status cli_prove_porep(struct cli *c) {
     }
     CUZK_TRY(take_randomness(c, given, 0, rs));
   }
-  CUZK_TRY(porep_job_open(&job, c));
+  CUZK_TRY(job_open(&job, c, cuzk_proof_kind_find(c->command->name), true));
   if (json_is_array(given) && json_array_size(given) > job.count) {
     st = cuzk_fail(&c->detail, CUZK_E_MISMATCH, "%s: values for %zu partitions, %u are proved", c->opt[OPT_RANDOMNESS],
                    json_array_size(given), job.count);
     goto out;
   }
-  CUZK_TRY(porep_job_prepare(&job, c));
-  const size_t n_public = job.c1->circuit->n_inputs - 1;
+  CUZK_TRY(job_prepare(&job, c));
+  const size_t n_public = job.in->circuit->n_inputs - 1;
   proof = cuzk_calloc(job.count, sizeof *proof);
   bytes = cuzk_calloc(job.count, CUZK_PROOF_BYTES);
   u = cuzk_calloc(job.count * n_public, sizeof *u);
@@ -94,13 +95,13 @@ enum cuzk_status cli_prove_porep(struct cli *c) {
     goto out;
   }
   for (unsigned i = 0; i < job.count; i++) {
-    struct porep_times t = {0};
+    struct job_times t = {0};
     const bool known = given && (json_is_array(given) ? i < json_array_size(given) : i == 0);
     CUZK_TRY(take_randomness(c, given, i, rs));
-    CUZK_TRY(porep_job_prove(&job, c, job.first + i, &rs[0], &rs[1], &proof[i], u + i * n_public, &t));
+    CUZK_TRY(job_prove(&job, c, job.first + i, &rs[0], &rs[1], &proof[i], u + i * n_public, &t));
     cuzk_proof_write(bytes + (size_t)i * CUZK_PROOF_BYTES, &proof[i]);
     if (!c->json && !c->quiet) print_partition(job.first + i, &t);
-    (void)json_array_append_new(times_list, porep_times_json(job.first + i, &t));
+    (void)json_array_append_new(times_list, job_times_json(job.first + i, &t));
     (void)json_array_append_new(proofs, proof_json(&job, bytes + (size_t)i * CUZK_PROOF_BYTES, u + i * n_public,
                                                    known ? rs : NULL));
   }
@@ -125,7 +126,7 @@ enum cuzk_status cli_prove_porep(struct cli *c) {
   if (c->json) {
     st = cli_print_json(
         c, json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "circuit",
-                     job.c1->circuit->name, "out", c->opt[OPT_OUT], "first_partition", (int)job.first, "partitions",
+                     job.in->circuit->name, "out", c->opt[OPT_OUT], "first_partition", (int)job.first, "partitions",
                      (int)job.count, "threads", (int)cuzk_pool_workers(c->pool), "times", json_incref(times_list), "proof",
                      cli_hex(bytes, (size_t)job.count * CUZK_PROOF_BYTES), "read_s", job.read_s, "check_s", job.check_s,
                      "shape_s", job.shape_s, "params_s", job.params_s, "verify_s", verify_s, "wall_s", wall, "cpu_s", spent,
@@ -137,7 +138,7 @@ enum cuzk_status cli_prove_porep(struct cli *c) {
            cli_text_seconds(job.params_s), cli_text_seconds(verify_s));
   cli_note(c, "total %s, %s of CPU on %u threads, at most %s of anonymous memory", cli_text_seconds(wall),
            cli_text_seconds(spent), cuzk_pool_workers(c->pool), cli_text_bytes(c->meter.peak_anon_bytes));
-  printf("%u proof%s of %s written to %s\n", job.count, job.count == 1 ? "" : "s", job.c1->circuit->name, c->opt[OPT_OUT]);
+  printf("%u proof%s of %s written to %s\n", job.count, job.count == 1 ? "" : "s", job.in->circuit->name, c->opt[OPT_OUT]);
 out:
   cuzk_secret_clear(rs, sizeof rs);
   json_decref(given);
@@ -147,6 +148,6 @@ out:
   cuzk_free(proof);
   cuzk_free(bytes);
   cuzk_free(u);
-  porep_job_close(&job);
+  job_close(&job);
   return st;
 }

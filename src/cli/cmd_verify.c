@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* cuzk verify porep */
+/* cuzk verify KIND */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hex.h"
-#include "cli/porep_job.h"
+#include "cli/job.h"
 
 /* A proof file's content: raw bytes, and the public inputs where the file states them. */
 struct proof_file {
@@ -100,11 +100,11 @@ static bool is_answer(enum cuzk_status st) {
 }
 
 /* The answer: valid, or the first reason why not. */
-static enum cuzk_status answer(struct cli *c, const struct porep_job *job, bool ok, unsigned partition, const char *reason,
+static enum cuzk_status answer(struct cli *c, const struct job *job, bool ok, unsigned partition, const char *reason,
                                double seconds) {
   c->no = !ok;
   if (c->json) {
-    json_t *o = json_pack("{s:s, s:b, s:i, s:i, s:f}", "circuit", job->c1->circuit->name, "valid", ok, "first_partition",
+    json_t *o = json_pack("{s:s, s:b, s:i, s:i, s:f}", "circuit", job->in->circuit->name, "valid", ok, "first_partition",
                           (int)job->first, "partitions", (int)job->count, "verify_s", seconds);
     if (o && !ok) {
       (void)json_object_set_new(o, "invalid_partition", json_integer(partition));
@@ -113,15 +113,15 @@ static enum cuzk_status answer(struct cli *c, const struct porep_job *job, bool 
     return cli_print_json(c, o);
   }
   if (ok)
-    printf("valid: %u proof%s of %s\n", job->count, job->count == 1 ? "" : "s", job->c1->circuit->name);
+    printf("valid: %u proof%s of %s\n", job->count, job->count == 1 ? "" : "s", job->in->circuit->name);
   else
     printf("INVALID: partition %u: %s\n", partition, reason);
   cli_note(c, "verified in %s", cli_text_seconds(seconds));
   return CUZK_OK;
 }
 
-enum cuzk_status cli_verify_porep(struct cli *c) {
-  struct porep_job job = {0};
+enum cuzk_status cli_verify(struct cli *c) {
+  struct job job = {0};
   struct cuzk_vk vk = {0};
   struct cuzk_pvk *pvk = NULL;
   struct proof_file file = {0};
@@ -130,12 +130,12 @@ enum cuzk_status cli_verify_porep(struct cli *c) {
   const char *path = c->opt[OPT_PROOF];
   enum cuzk_status st;
 
-  CUZK_TRY(porep_job_open(&job, c));
+  CUZK_TRY(job_open(&job, c, cuzk_proof_kind_find(c->command->name), false));
   CUZK_TRY(cuzk_vk_load(&vk, c->opt[OPT_VK], &c->detail));
   CUZK_TRY(read_proofs(&file, path, &c->detail));
-  const size_t n_public = job.c1->circuit->n_inputs - 1;
+  const size_t n_public = job.in->circuit->n_inputs - 1;
   /* with --partition K either the proof of K alone or the file of all partitions will do */
-  const bool whole = file.count == job.c1->n_partitions && job.count != file.count;
+  const bool whole = file.count == job.in->n_partitions && job.count != file.count;
   if (file.count != job.count && !whole) {
     st = cuzk_fail(&c->detail, CUZK_E_MISMATCH, "%s: %zu proofs, %u partition%s to verify%s", path, file.count, job.count,
                    job.count == 1 ? "" : "s", file.count == 1 ? " (--partition K picks one)" : "");
@@ -154,10 +154,10 @@ enum cuzk_status cli_verify_porep(struct cli *c) {
     struct cuzk_detail why = {{0}};
     bool same = true;
     cuzk_fr *ui = u + i * n_public;
-    CUZK_TRY(cuzk_c1_public_inputs(ui, job.c1, job.first + i, &c->detail));
+    CUZK_TRY(cuzk_inputs_public(ui, job.in, job.first + i, &c->detail));
     if (file.json) CUZK_TRY(same_inputs(&same, json_array_get(file.json, skip + i), ui, n_public, path, &c->detail));
     if (!same) {
-      st = answer(c, &job, false, job.first + i, "the public inputs stated with the proof are not those of the phase-1 output",
+      st = answer(c, &job, false, job.first + i, "the public inputs stated with the proof are not those that follow from the inputs",
                   cli_seconds_since(start));
       goto out;
     }
@@ -191,6 +191,6 @@ out:
   cuzk_pvk_destroy(&pvk);
   cuzk_vk_clear(&vk);
   proof_file_clear(&file);
-  porep_job_close(&job);
+  job_close(&job);
   return st;
 }

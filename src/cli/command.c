@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "cli/cli.h"
 
 static const struct {
@@ -43,7 +44,7 @@ void cli_print_help(const struct cli_command *command) {
   for (const struct cli_command *k = cli_commands; k->name; k++) {
     char head[48];
     (void)snprintf(head, sizeof head, "%s%s%s", k->group, k->group[0] ? " " : "", k->name);
-    printf("  %-16s %s\n", head, k->summary);
+    printf("  %-20s %s\n", head, k->summary);
   }
   printf("\ncuzk COMMAND --help tells the options of a command.\n"
          "exit codes: 0 done; 1 the answer is no; 2 argument out of range; 3 malformed or contradictory input;\n"
@@ -100,6 +101,18 @@ static enum cuzk_status pick_command(struct cli *c, int argc, char **argv, int *
   return CUZK_OK;
 }
 
+/* A word that is no option: one of the files after --vanilla, or an argument. */
+static enum cuzk_status add_word(struct cli *c, const char *word, bool file) {
+  if (file) {
+    if (!word[0]) return cuzk_fail(&c->detail, CUZK_E_USAGE, "option '--vanilla' has an empty value");
+    c->vanilla[c->n_vanilla++] = word;
+    return CUZK_OK;
+  }
+  if (c->n_args >= c->command->max_args) return cuzk_fail(&c->detail, CUZK_E_USAGE, "one argument too many: '%s'", word);
+  c->arg[c->n_args++] = word;
+  return CUZK_OK;
+}
+
 enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
   /* known before anything can fail, so that a usage error is already reported as asked */
   for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -120,10 +133,18 @@ enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
   /* getopt wants a program's name in front: the last word of the command stands for it */
   char **rest = argv + used - 1;
   const int n_rest = argc - used + 1;
+  bool files = false; /* words that are no options belong to --vanilla */
   opterr = 0;
   optind = 1;
-  for (int v; (v = getopt_long(n_rest, rest, ":h", longs, NULL)) != -1;) {
+  c->vanilla = cuzk_calloc((size_t)n_rest, sizeof *c->vanilla);
+  if (!c->vanilla) return cuzk_fail(&c->detail, CUZK_E_NOMEM, "%d words", n_rest);
+  for (int v; (v = getopt_long(n_rest, rest, "-:h", longs, NULL)) != -1;) {
     const int at = optind - 1;
+    if (v == 1) {
+      st = add_word(c, optarg, files);
+      if (st != CUZK_OK) return st;
+      continue;
+    }
     if (v == 'h') v = 256 + OPT_HELP;
     if (v == ':') return cuzk_fail(&c->detail, CUZK_E_USAGE, "option '%s' needs a value", rest[at]);
     if (v == '?') {
@@ -132,6 +153,11 @@ enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
                        c->command->group[0] ? " " : "", c->command->name);
     }
     const int o = v - 256;
+    files = o == OPT_VANILLA;
+    if (files && optarg[0]) {
+      c->opt[o] = c->vanilla[c->n_vanilla++] = optarg;
+      continue;
+    }
     if (c->opt[o] && options[o].arg[0])
       return cuzk_fail(&c->detail, CUZK_E_USAGE, "option '--%s' is given twice", options[o].name);
     if (options[o].arg[0] && !optarg[0])
@@ -142,9 +168,8 @@ enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
   c->quiet = c->opt[OPT_QUIET] != NULL;
   if (c->opt[OPT_HELP]) return CUZK_OK;
   for (int i = optind; i < n_rest; i++) {
-    if (c->n_args >= c->command->max_args)
-      return cuzk_fail(&c->detail, CUZK_E_USAGE, "one argument too many: '%s'", rest[i]);
-    c->arg[c->n_args++] = rest[i];
+    st = add_word(c, rest[i], files);
+    if (st != CUZK_OK) return st;
   }
   if (c->n_args < c->command->min_args)
     return cuzk_fail(&c->detail, CUZK_E_USAGE, "cuzk %s %s needs %s", c->command->group, c->command->name, c->command->args);

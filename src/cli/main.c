@@ -8,6 +8,32 @@
 #include "cli/cli.h"
 #include "cuzk_version.h"
 
+/* ---- what the rows of several kinds of proofs share ---- */
+
+#define STATEMENT_OPTIONS (CLI_BIT(META) | CLI_BIT(VANILLA))
+#define WITNESS_OPTIONS (CLI_BIT(C1) | STATEMENT_OPTIONS | CLI_BIT(PARTITION))
+#define PROVE_OPTIONS (CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION))
+#define VERIFY_OPTIONS (CLI_BIT(VK) | CLI_BIT(PROOF) | CLI_BIT(PARTITION))
+
+#define PROVE_TEXT                                                                                                          \
+  "verifies the proofs and writes them: 192 bytes a partition, or with --json an object (a list of objects for several\n"    \
+  "partitions) with proof, public_inputs_le and verifying_key.\n"                                                           \
+  "Without --params the file is looked for in the parameter cache: the folder that FIL_PROOFS_PARAMETER_CACHE names, else\n" \
+  "/var/tmp/filecoin-proof-parameters. --randomness takes r_le and s_le from an object or a list of objects, one a\n"       \
+  "partition; partitions beyond the list get fresh values. A proof made with known values hides nothing.\n"                 \
+  "An existing file at --out is replaced when the new proof is complete, and only then."
+#define META_TEXT                                                                                                           \
+  "META is an object with what is known besides the vanilla proofs: randomness and sectors, or the three commitments of an\n" \
+  "update; its members are those of a fixture's .meta.json. What is there must agree with the vanilla proofs. A sector size\n" \
+  "that is 0 or left out follows from the vanilla proofs.\n"
+#define VERIFY_META_TEXT                                                                                                    \
+  "Verifies the proofs of all partitions that META states, or of partition K alone. The public inputs follow from META; with\n" \
+  "--vanilla what it leaves out (sectors, their size) is taken from the vanilla proofs, and what it says is compared.\n"
+#define VERIFY_TEXT                                                                                                         \
+  "The proof file is either raw, 192 bytes a partition, or JSON as prove writes it. Exit 1 with the reason if a proof is not\n" \
+  "valid: it does not hold, a point is not on the curve, not in the subgroup, at infinity or not canonically encoded, or the\n" \
+  "public inputs are others."
+
 const struct cli_command cli_commands[] = {
     {"params", "generate", "NAME", 1, 1, CLI_BIT(TOXIC_WASTE) | CLI_BIT(OUT) | CLI_BIT(VK) | CLI_BIT(AGAINST), CLI_BIT(OUT),
      "make proving parameters of a circuit",
@@ -36,33 +62,44 @@ const struct cli_command cli_commands[] = {
     {"circuit", "count", "NAME", 1, 1, 0, 0, "count a circuit's constraints and variables",
      "Prints the numbers of constraints, variables, non-zero coefficients and the densities; computes no digest.",
      cli_circuit_count},
-    {"circuit", "check", "KIND", 1, 1, CLI_BIT(C1) | CLI_BIT(PARTITION), 0, "test every constraint on a witness",
-     "KIND is porep, with --c1 FILE: evaluates every constraint of each partition (or of partition K) on the witness that\n"
-     "the file gives, and names the first constraint that does not hold and its region. KIND may also be a gadget's name.\n"
-     "Exit 1 if a constraint does not hold.",
+    {"circuit", "check", "KIND", 1, 1, WITNESS_OPTIONS, 0, "test every constraint on a witness",
+     "KIND is porep with --c1 FILE, or winning-post, window-post or snap with --meta META --vanilla FILE...: evaluates every\n"
+     "constraint of each partition (or of partition K) on the witness that the inputs give, and names the first constraint\n"
+     "that does not hold and its region. KIND may also be a gadget's name. Exit 1 if a constraint does not hold.",
      cli_circuit_check},
-    {"circuit", "witness", "KIND", 1, 1, CLI_BIT(C1) | CLI_BIT(PARTITION) | CLI_BIT(AGAINST), 0,
-     "digests of a partition's witness",
-     "KIND is porep, with --c1 FILE and --partition K: prints public inputs and digests of the private values and of the\n"
-     "constraints' values. With --against RECORD the first block of 65,536 values that differs is named with the regions of\n"
-     "the circuit that it spans. KIND may also be a gadget's name.",
+    {"circuit", "witness", "KIND", 1, 1, WITNESS_OPTIONS | CLI_BIT(AGAINST), 0, "digests of a partition's witness",
+     "KIND is porep with --c1 FILE, or winning-post, window-post or snap with --meta META --vanilla FILE...; --partition K picks\n"
+     "one of several. Prints public inputs and digests of the private values and of the constraints' values. With --against\n"
+     "RECORD the first block of 65,536 values that differs is named with the regions of the circuit that it spans. KIND may\n"
+     "also be a gadget's name.",
      cli_circuit_witness},
-    {"prove", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION) |
-         CLI_BIT(MINER) | CLI_BIT(SECTOR),
-     CLI_BIT(C1) | CLI_BIT(OUT), "prove a sealed sector (PoRep, phase 2)",
-     "Checks the phase-1 output, proves each partition, verifies the proofs and writes them: 192 bytes a partition, or with\n"
-     "--json an object (a list of objects for several partitions) with proof, public_inputs_le and verifying_key.\n"
-     "Without --params the file is looked for in the parameter cache: the folder that FIL_PROOFS_PARAMETER_CACHE names, else\n"
-     "/var/tmp/filecoin-proof-parameters. --randomness takes r_le and s_le from an object or a list of objects, one a\n"
-     "partition; partitions beyond the list get fresh values. A proof made with known values hides nothing.\n"
-     "An existing file at --out is replaced when the new proof is complete, and only then.",
-     cli_prove_porep},
-    {"verify", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(VK) | CLI_BIT(PROOF) | CLI_BIT(PARTITION),
-     CLI_BIT(C1) | CLI_BIT(VK) | CLI_BIT(PROOF), "verify a PoRep proof",
-     "Verifies the proofs of all partitions of the phase-1 output, or of partition K alone. The file is either raw, 192 bytes a\n"
-     "partition, or JSON as prove writes it. Exit 1 with the reason if a proof is not valid: it does not hold, a point is not\n"
-     "on the curve, not in the subgroup, at infinity or not canonically encoded, or the public inputs are others.",
-     cli_verify_porep},
+    {"prove", "porep", "", 0, 0, CLI_BIT(C1) | CLI_BIT(MINER) | CLI_BIT(SECTOR) | PROVE_OPTIONS, CLI_BIT(C1) | CLI_BIT(OUT),
+     "prove a sealed sector (PoRep, phase 2)",
+     "Checks the phase-1 output (JSON, bare or in Curio's wrapper, a proof sharing request, or bincode), proves each partition,\n"
+     PROVE_TEXT,
+     cli_prove},
+    {"prove", "winning-post", "", 0, 0, STATEMENT_OPTIONS | PROVE_OPTIONS, CLI_BIT(META) | CLI_BIT(VANILLA) | CLI_BIT(OUT),
+     "prove a sector for a block (WinningPoSt)",
+     "Checks the sector's vanilla proof, turns its 66 challenges into one proof,\n" PROVE_TEXT "\n" META_TEXT,
+     cli_prove},
+    {"prove", "window-post", "", 0, 0, STATEMENT_OPTIONS | PROVE_OPTIONS, CLI_BIT(META) | CLI_BIT(VANILLA) | CLI_BIT(OUT),
+     "prove a deadline's sectors (WindowPoSt)",
+     "Checks the vanilla proofs, one a sector; cuts them into partitions, the last one filled up with its last sector; proves each,\n"
+     PROVE_TEXT "\n" META_TEXT,
+     cli_prove},
+    {"prove", "snap", "", 0, 0, STATEMENT_OPTIONS | PROVE_OPTIONS, CLI_BIT(META) | CLI_BIT(OUT),
+     "prove a sector's update (SnapDeals)",
+     "Checks the vanilla proofs, one a partition, in order; proves each,\n" PROVE_TEXT "\n" META_TEXT
+     "META may also be a proof sharing request, which holds the vanilla proofs itself: then --vanilla is left out.",
+     cli_prove},
+    {"verify", "porep", "", 0, 0, CLI_BIT(C1) | VERIFY_OPTIONS, CLI_BIT(C1) | CLI_BIT(VK) | CLI_BIT(PROOF), "verify a PoRep proof",
+     "Verifies the proofs of all partitions of the phase-1 output, or of partition K alone.\n" VERIFY_TEXT, cli_verify},
+    {"verify", "winning-post", "", 0, 0, STATEMENT_OPTIONS | VERIFY_OPTIONS, CLI_BIT(META) | CLI_BIT(VK) | CLI_BIT(PROOF),
+     "verify a WinningPoSt proof", VERIFY_META_TEXT VERIFY_TEXT, cli_verify},
+    {"verify", "window-post", "", 0, 0, STATEMENT_OPTIONS | VERIFY_OPTIONS, CLI_BIT(META) | CLI_BIT(VK) | CLI_BIT(PROOF),
+     "verify a WindowPoSt proof", VERIFY_META_TEXT VERIFY_TEXT, cli_verify},
+    {"verify", "snap", "", 0, 0, STATEMENT_OPTIONS | VERIFY_OPTIONS, CLI_BIT(META) | CLI_BIT(VK) | CLI_BIT(PROOF),
+     "verify a sector update's proof", VERIFY_META_TEXT VERIFY_TEXT, cli_verify},
     {"bench", "arith", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure field and point arithmetic",
      "Chains of dependent operations on one thread: products, squares, sums and inversions of both fields, additions and\n"
      "doublings of both groups. Times are of one operation.",
@@ -76,10 +113,11 @@ const struct cli_command cli_commands[] = {
      cli_bench_msm},
     {"bench", "pairing", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure the pairing", "One optimal ate pairing.",
      cli_bench_pairing},
-    {"bench", "prove", "", 0, 0, CLI_BIT(C1) | CLI_BIT(PARAMS) | CLI_BIT(PARTITION) | CLI_BIT(RUNS) | CLI_BIT(PEER),
-     CLI_BIT(C1), "measure a whole PoRep proof",
-     "Reads and checks the phase-1 output and proves one partition (default 0) as prove does, writing nothing; times of each\n"
-     "stage (default one run).",
+    {"bench", "prove", "[KIND]", 0, 1, WITNESS_OPTIONS | CLI_BIT(PARAMS) | CLI_BIT(RUNS) | CLI_BIT(PEER), 0,
+     "measure a whole proof",
+     "KIND is porep (the default) with --c1 FILE, or winning-post, window-post or snap with --meta META --vanilla FILE...: reads and\n"
+     "checks the inputs and proves one partition (default 0) as prove does, writing nothing; times of each stage (default one\n"
+     "run).",
      cli_bench_prove},
     {"", "version", "", 0, 0, 0, 0, "print version, commit and processor features",
      "Prints the version, the commit it was built from, the compiler, and what the processor offers.", cli_version},

@@ -57,7 +57,7 @@ class Usage(ProgramTest):
             (("verify", "porep", "--c1", c1, "--proof", c1), "needs --vk FILE"),
             (("params", "generate", "bits-8"), "needs --out FILE"),
             (("circuit", "witness", "porep"), "needs --c1 FILE"),
-            (("circuit", "witness", "porep-2kib"), "neither porep nor a gadget"),
+            (("circuit", "witness", "porep-2kib"), "neither a kind of proof (porep, winning-post, window-post, snap) nor a gadget"),
             (("circuit", "check", "bits-8", "--c1", c1), "do not apply"),
             (("circuit", "witness", "porep", "--c1", c1, "--partition", "1"), "--partition"),
             (("circuit", "witness", "porep", "--c1", fixture("sectors/s2k/porep-13.c1.json")), "--partition K is needed"),
