@@ -24,8 +24,9 @@ for c in "${configurations[@]}"; do
   echo "subdirs(\"$PWD/build/$c\")" >>build/all/CTestTestfile.cmake
 done
 
-# Leak checks and the like end a program with a status of their own; threads beyond the cores only blur timings.
-export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
+# Stack use after return is not looked for: gcc 12 puts the moved frames at addresses that AVX-512 locals cannot have (gcc bug
+# 110027), and the vector code faults.
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1
 exec ctest --test-dir build/all -j "$jobs" --output-on-failure --no-tests=error
