@@ -5,6 +5,7 @@
 #include "gadgets/poseidon.h"
 #include "gadgets/select.h"
 #include "gadgets/sha256.h"
+#include "gadgets/word32.h"
 #include "hash/sha256.h"
 
 #define MAX_AUX 200000
@@ -293,6 +294,79 @@ static void inclusion_holds_for_the_right_path_only(void **state) {
     }
 }
 
+/* Of 32 booleans: bits, some negated, and constants in a random pattern, at its end, or everywhere. Only values and kinds matter. */
+static struct cuzk_word any_word(void) {
+  struct cuzk_word w;
+  const uint32_t v = (uint32_t)test_rand(), neg = test_rand() & 1 ? (uint32_t)test_rand() : 0;
+  const uint32_t patterns[4] = {0, UINT32_MAX, (uint32_t)test_rand(), ~(UINT32_MAX >> (test_rand() % 32))};
+  const uint32_t konst = patterns[test_rand() % 4];
+  for (unsigned i = 0; i < 32; i++) {
+    const bool k = (konst >> i) & 1;
+    w.b[i] = (struct cuzk_bool){CUZK_VAR_ONE, k ? CUZK_BOOL_CONST : (neg >> i) & 1 ? CUZK_BOOL_NOT : CUZK_BOOL_IS, (v >> i) & 1};
+  }
+  return w;
+}
+
+static void check_same_word(const struct cuzk_word *x, const struct cuzk_word32 *y) {
+  for (unsigned i = 0; i < 32; i++) {
+    assert_int_equal((y->value >> i) & 1, x->b[i].value);
+    assert_int_equal((y->konst >> i) & 1, x->b[i].kind == CUZK_BOOL_CONST);
+    assert_int_equal((y->neg >> i) & 1, x->b[i].kind == CUZK_BOOL_NOT);
+  }
+}
+
+static void words_allocate_what_booleans_do(void **state) {
+  (void)state;
+  static cuzk_fr packed_aux[512];
+  for (unsigned k = 0; k < 20000; k++) {
+    struct cuzk_cs cs, pcs;
+    struct cuzk_multieq me, pme;
+    struct cuzk_word w[7], r;
+    struct cuzk_word32 p[7], q;
+    const struct cuzk_word *ops[7];
+    const struct cuzk_word32 *pops[7];
+    cuzk_cs_init_values(&cs, inputs, 64, aux, 512);
+    cuzk_cs_init_values(&pcs, inputs, 64, packed_aux, 512);
+    for (int i = 0; i < 7; i++) {
+      w[i] = any_word();
+      p[i] = cuzk_word32_of(&w[i]);
+      check_same_word(&w[i], &p[i]);
+      ops[i] = &w[i];
+      pops[i] = &p[i];
+    }
+    const unsigned n = (unsigned)(test_rand() % 31) + 1;
+    struct cuzk_bool be[32];
+    switch (k % 7) {
+      case 0: r = cuzk_word_xor(&cs, &w[0], &w[1]), q = cuzk_word32_xor(&pcs, &p[0], &p[1]); break;
+      case 1: r = cuzk_word_ch(&cs, &w[0], &w[1], &w[2]), q = cuzk_word32_ch(&pcs, &p[0], &p[1], &p[2]); break;
+      case 2: r = cuzk_word_maj(&cs, &w[0], &w[1], &w[2]), q = cuzk_word32_maj(&pcs, &p[0], &p[1], &p[2]); break;
+      case 3: r = cuzk_word_rotr(&w[0], n), q = cuzk_word32_rotr(&p[0], n); break;
+      case 4: r = cuzk_word_shr(&w[0], n), q = cuzk_word32_shr(&p[0], n); break;
+      case 5:
+        cuzk_word_to_be(be, &w[0]);
+        r = cuzk_word_from_be(be), q = cuzk_word32_from_be(be);
+        break;
+      default:
+        cuzk_multieq_open(&me, &cs);
+        cuzk_multieq_open(&pme, &pcs);
+        me.used = pme.used = (unsigned)(test_rand() % 254);
+        r = cuzk_word_addmany(&me, ops, 2 + n % 6), q = cuzk_word32_addmany(&pme, pops, 2 + n % 6);
+        assert_int_equal(me.used, pme.used);
+        if (r.b[0].kind != CUZK_BOOL_CONST) {
+          const struct cuzk_word b = cuzk_word32_booleans(&q);
+          for (int i = 0; i < 32; i++) assert_int_equal(b.b[i].var, r.b[i].var);
+        }
+        break;
+    }
+    check_same_word(&r, &q);
+    assert_int_equal(cs.st, CUZK_OK);
+    assert_int_equal(pcs.st, CUZK_OK);
+    assert_int_equal(cs.n_rows, pcs.n_rows);
+    assert_int_equal(cs.n_aux, pcs.n_aux);
+    if (cs.n_aux) assert_memory_equal(aux, packed_aux, cs.n_aux * sizeof *aux);
+  }
+}
+
 int main(void) {
   test_seed();
   const struct CMUnitTest tests[] = {
@@ -303,6 +377,7 @@ int main(void) {
       cmocka_unit_test(poseidon_equals_the_plain_hash),
       cmocka_unit_test(insert_and_select_at_every_index),
       cmocka_unit_test(inclusion_holds_for_the_right_path_only),
+      cmocka_unit_test(words_allocate_what_booleans_do),
   };
   const int rc = cmocka_run_group_tests(tests, NULL, NULL);
   cuzk_poseidon_release();
