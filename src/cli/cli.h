@@ -20,6 +20,7 @@
 /* identifier, long name, argument ("" for none), help */
 #define CLI_OPTION_MAP(X)                                                                                          \
   X(AGAINST, "against", "RECORD", "compare with a record (JSON) and name the first difference; exit 1 if there is one") \
+  X(API, "api", "VERSION", "1.0, 1.1 or 1.2: which parents and challenges (default: that of proofs made today)")     \
   X(C1, "c1", "FILE", "phase-1 output (JSON), bare or in Curio's wrapper")                                         \
   X(CIRCUIT, "circuit", "NAME", "the circuit that the parameters are for")                                         \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
@@ -28,7 +29,7 @@
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
   X(LOG2, "log2", "N", "size of the problem is 2^N")                                                               \
   X(META, "meta", "META", "what is known besides the vanilla proofs (JSON): randomness, sectors, commitments")       \
-  X(MINER, "miner", "N", "the replica id must be that of this miner's sector (with --sector)")                       \
+  X(MINER, "miner", "N", "the miner's number; with --sector: the replica id must be that of this sector")              \
   X(NO_DIGESTS, "no-digests", "", "read only the lengths, not the points")                                         \
   X(OUT, "out", "FILE", "where the result goes; replaced only when complete")                                      \
   X(PARAMS, "params", "FILE", "parameter file (default: the circuit's file in the parameter cache)")               \
@@ -41,6 +42,10 @@
   X(RUNS, "runs", "N", "measurements of each operation (default 5)")                                               \
   X(SCALARS, "scalars", "KIND", "random, bits (half ones) or ones (default random)")                               \
   X(SECTOR, "sector", "N", "the sector's number (with --miner)")                                                   \
+  X(SECTOR_NUMBER, "sector-number", "N", "number of the sector, or of the first one (default 1)")                    \
+  X(SECTOR_SIZE, "sector-size", "SIZE", "2KiB, 8MiB, 512MiB, 32GiB or 64GiB; 4KiB, 16KiB and 32KiB for tests")         \
+  X(SECTORS, "sectors", "N", "how many sectors (default: a full partition)")                                       \
+  X(SEED, "seed", "N", "what is drawn follows from this number (default 0)")                                       \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TOXIC_WASTE, "toxic-waste", "JSON", "take toxic_waste_le from a file: for tests only")                         \
   X(VANILLA, "vanilla", "FILE...", "vanilla proofs in order: bincode records, or JSON lists of base64 strings")       \
@@ -105,6 +110,7 @@ cli_run_fn cli_params_generate, cli_params_inspect, cli_params_check;
 cli_run_fn cli_circuit_list, cli_circuit_digest, cli_circuit_count, cli_circuit_check, cli_circuit_witness;
 cli_run_fn cli_prove, cli_verify;
 cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove;
+cli_run_fn cli_synth_porep, cli_synth_files;
 cli_run_fn cli_version, cli_help;
 
 /* ---- command.c: options and help ---- */

@@ -30,7 +30,7 @@ static enum cuzk_status write_file(void *user, const char *name, const void *p, 
   return st;
 }
 
-/* "32GiB": a circuit of any kind says which sizes there are; the names are those of the registered proofs. */
+/* Sizes by their names in registered proofs. */
 static enum cuzk_status sector_size(struct cli *c, uint64_t *out) {
   static const struct {
     const char *name;
@@ -54,8 +54,8 @@ static enum cuzk_status options(struct cli *c, struct cuzk_synth *o) {
   unsigned api = 0;
   *o = (struct cuzk_synth){.partition = -1};
   CUZK_TRY(sector_size(c, &o->sector_bytes));
-  CUZK_TRY(cli_number(c, OPT_SEED, 0, UINT64_MAX, 0, &o->seed));
-  CUZK_TRY(cli_number(c, OPT_MINER, 0, UINT64_MAX, 1000, &o->miner));
+  CUZK_TRY(cli_number(c, OPT_SEED, 0, INT64_MAX, 0, &o->seed));
+  CUZK_TRY(cli_number(c, OPT_MINER, 0, INT64_MAX, 1000, &o->miner));
   CUZK_TRY(cli_number(c, OPT_SECTOR_NUMBER, 0, INT64_MAX, 1, &o->sector_number));
   CUZK_TRY(cli_number(c, OPT_SECTORS, 1, 1000000, 0, &sectors));
   CUZK_TRY(cli_number(c, OPT_PARTITION, 0, 1000, UINT64_MAX, &partition));

@@ -34,6 +34,11 @@
   "valid: it does not hold, a point is not on the curve, not in the subgroup, at infinity or not canonically encoded, or the\n" \
   "public inputs are others."
 
+#define SYNTH_OPTIONS (CLI_BIT(SECTOR_SIZE) | CLI_BIT(SEED) | CLI_BIT(MINER) | CLI_BIT(SECTOR_NUMBER) | CLI_BIT(OUT))
+#define SYNTH_TEXT                                                                                                          \
+  "The shown part of the sector's trees is computed, what nobody sees is drawn: it passes every check and satisfies the\n"   \
+  "circuit, but neither a sector nor data is behind it. The same options give the same bytes. Miner 1000 unless told."
+
 const struct cli_command cli_commands[] = {
     {"params", "generate", "NAME", 1, 1, CLI_BIT(TOXIC_WASTE) | CLI_BIT(OUT) | CLI_BIT(VK) | CLI_BIT(AGAINST), CLI_BIT(OUT),
      "make proving parameters of a circuit",
@@ -100,6 +105,20 @@ const struct cli_command cli_commands[] = {
      "verify a WindowPoSt proof", VERIFY_META_TEXT VERIFY_TEXT, cli_verify},
     {"verify", "snap", "", 0, 0, STATEMENT_OPTIONS | VERIFY_OPTIONS, CLI_BIT(META) | CLI_BIT(VK) | CLI_BIT(PROOF),
      "verify a sector update's proof", VERIFY_META_TEXT VERIFY_TEXT, cli_verify},
+    {"synth", "porep", "", 0, 0, SYNTH_OPTIONS | CLI_BIT(API), CLI_BIT(SECTOR_SIZE) | CLI_BIT(OUT),
+     "make a phase-1 output of no sector",
+     "Writes the C1 output (JSON) of an interactive PoRep, all partitions, in the bytes of the reference's API.\n" SYNTH_TEXT,
+     cli_synth_porep},
+    {"synth", "winning-post", "", 0, 0, SYNTH_OPTIONS, CLI_BIT(SECTOR_SIZE) | CLI_BIT(OUT),
+     "make a WinningPoSt vanilla proof of no sector",
+     "Writes winning-N.vanilla.bin and winning.meta.json into folder --out.\n" SYNTH_TEXT, cli_synth_files},
+    {"synth", "window-post", "", 0, 0, SYNTH_OPTIONS | CLI_BIT(SECTORS) | CLI_BIT(API), CLI_BIT(SECTOR_SIZE) | CLI_BIT(OUT),
+     "make WindowPoSt vanilla proofs of no sectors",
+     "Writes window-N.vanilla.bin of each sector and window.meta.json into folder --out.\n" SYNTH_TEXT, cli_synth_files},
+    {"synth", "snap", "", 0, 0, SYNTH_OPTIONS | CLI_BIT(PARTITION), CLI_BIT(SECTOR_SIZE) | CLI_BIT(OUT),
+     "make SnapDeals vanilla proofs of no sector",
+     "Writes update.pK.vanilla.bin of each partition (or of partition K alone) and update.meta.json into folder --out.\n" SYNTH_TEXT,
+     cli_synth_files},
     {"bench", "arith", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure field and point arithmetic",
      "Chains of dependent operations on one thread: products, squares, sums and inversions of both fields, additions and\n"
      "doublings of both groups. Times are of one operation.",
