@@ -54,6 +54,11 @@ uint64_t bincode_u64(struct bincode *b) {
   return p ? cuzk_load_le64(p) : 0;
 }
 
+uint32_t bincode_u32(struct bincode *b) {
+  const uint8_t *p = take(b, 4);
+  return p ? cuzk_load_le32(p) : 0;
+}
+
 void bincode_expect(struct bincode *b, unsigned bytes, uint64_t value, const char *what) {
   const uint8_t *p = take(b, bytes);
   if (!p) return;

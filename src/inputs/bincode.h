@@ -27,6 +27,7 @@ size_t tree_shape_siblings(const struct tree_shape *t);
 size_t tree_shape_bytes(const struct tree_shape *t);
 
 uint64_t bincode_u64(struct bincode *b);
+uint32_t bincode_u32(struct bincode *b);
 /** A count or tag that must have one value. */
 void bincode_expect(struct bincode *b, unsigned bytes, uint64_t value, const char *what);
 void bincode_element(struct bincode *b, cuzk_fr *r, const char *what);

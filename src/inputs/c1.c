@@ -9,49 +9,8 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "inputs/bincode.h"
 #include "inputs/c1_parts.h"
-
-/* ---- memory: one block, sized from the circuit's shape, cut from the front ---- */
-
-/* Siblings on a path of tree C or R. */
-static size_t tree_siblings(const struct cuzk_circuit *k) {
-  return (size_t)k->base_steps * (k->base_arity - 1) + (k->sub_steps ? (size_t)k->sub_steps * (k->sub_arity - 1) : 0) +
-         (k->top_steps ? (size_t)k->top_steps * (k->top_arity - 1) : 0);
-}
-
-static unsigned log2_nodes(const struct cuzk_circuit *k) { return (unsigned)__builtin_ctzll(k->nodes); }
-
-static size_t challenge_elements(const struct cuzk_circuit *k) {
-  return log2_nodes(k) + (2 + CUZK_POREP_PARENTS) * tree_siblings(k) + (1 + CUZK_POREP_PARENTS) * (size_t)k->layers +
-         ((size_t)k->layers + 1) * C1_LABEL_PARENTS;
-}
-
-static void *cut(struct c1_arena *a, size_t n, size_t size) {
-  void *p = (uint8_t *)a + a->used;
-  a->used += (n * size + 31) & ~(size_t)31;
-  CUZK_VERIFY(a->used <= a->n_bytes);
-  return p;
-}
-
-static enum cuzk_status arena_create(struct cuzk_c1 *c, struct cuzk_json *j) {
-  const struct cuzk_circuit *k = c->circuit;
-  const size_t n = (size_t)c->n_partitions * k->challenges;
-  const size_t bytes = sizeof(struct c1_arena) + c->n_partitions * sizeof *c->partitions +
-                       n * (sizeof(struct cuzk_porep_challenge) + sizeof(struct c1_challenge) + challenge_elements(k) * sizeof(cuzk_fr)) +
-                       32 * (3 + n * 40); /* what rounding up to 32 bytes can take: fewer than 40 pieces a challenge */
-  struct c1_arena *a = cuzk_big_alloc(bytes);
-  if (!a) return cuzk_json_fail(j, CUZK_E_NOMEM, "no memory for %zu challenges (%zu bytes)", n, bytes);
-  a->n_bytes = bytes;
-  c->arena = a;
-  (void)cut(a, 1, sizeof *a);
-  c->partitions = cut(a, c->n_partitions, sizeof *c->partitions);
-  a->extra = cut(a, n, sizeof *a->extra);
-  for (unsigned p = 0; p < c->n_partitions; p++) {
-    c->partitions[p].n_challenges = k->challenges;
-    c->partitions[p].challenges = cut(a, k->challenges, sizeof(struct cuzk_porep_challenge));
-  }
-  return CUZK_OK;
-}
 
 /* ---- values ---- */
 
@@ -113,16 +72,6 @@ static enum cuzk_status read_path(struct cuzk_merkle_path *p, cuzk_fr *siblings,
   return st;
 }
 
-/* How many levels of which arity the three parts of a Merkle proof have; 0 where a part is absent. */
-struct tree_shape {
-  unsigned arity[3], steps[3];
-};
-
-static struct tree_shape tree_d(const struct cuzk_circuit *k) { return (struct tree_shape){{2, 0, 0}, {log2_nodes(k), 0, 0}}; }
-static struct tree_shape tree_cr(const struct cuzk_circuit *k) {
-  return (struct tree_shape){{k->base_arity, k->sub_arity, k->top_arity}, {k->base_steps, k->sub_steps, k->top_steps}};
-}
-
 static const char *const variants[] = {"Single", "Sub", "Top"};
 
 /* The inside of a variant. */
@@ -153,12 +102,9 @@ static enum cuzk_status read_proof(struct cuzk_merkle_path *p, struct c1_ends *e
                                    struct cuzk_json *j) {
   static const char *const outer[] = {"data"};
   const unsigned want = t->steps[2] ? 2 : t->steps[1] ? 1 : 0;
-  size_t n_siblings = 0;
-  for (unsigned part = 0; part < 3; part++) {
+  for (unsigned part = 0; part < 3; part++)
     for (unsigned i = 0; i < t->steps[part]; i++) p->arity[p->n_steps++] = (uint8_t)t->arity[part];
-    n_siblings += (size_t)t->steps[part] * (t->steps[part] ? t->arity[part] - 1 : 0);
-  }
-  cuzk_fr *siblings = cut(a, n_siblings, sizeof *siblings);
+  cuzk_fr *siblings = c1_cut(a, tree_shape_siblings(t), sizeof *siblings);
   p->siblings = siblings;
   enum cuzk_status st = cuzk_json_object(j, outer, 1, 1);
   while (st == CUZK_OK) {
@@ -202,8 +148,8 @@ static enum cuzk_status read_column(cuzk_fr *rows, uint32_t *index, unsigned lay
 static enum cuzk_status read_column_proof(const cuzk_fr **rows, struct cuzk_merkle_path *path, struct c1_ends *ends, uint32_t *index,
                                           const struct cuzk_c1 *c, struct cuzk_json *j) {
   static const char *const names[] = {"column", "inclusion_proof"};
-  const struct tree_shape t = tree_cr(c->circuit);
-  cuzk_fr *out = cut(c->arena, c->circuit->layers, sizeof *out);
+  const struct tree_shape t = tree_shape_r(c->circuit);
+  cuzk_fr *out = c1_cut(c->arena, c->circuit->layers, sizeof *out);
   *rows = out;
   enum cuzk_status st = cuzk_json_object(j, names, 2, 3);
   while (st == CUZK_OK) {
@@ -271,9 +217,9 @@ static enum cuzk_status read_challenge(struct cuzk_porep_challenge *ch, struct c
                                        struct cuzk_json *j) {
   static const char *const names[] = {"comm_d_proofs", "comm_r_last_proof", "replica_column_proofs", "labeling_proofs", "encoding_proof"};
   const struct cuzk_circuit *k = c->circuit;
-  const struct tree_shape shape_d = tree_d(k), shape_r = tree_cr(k);
-  cuzk_fr *label_parents = cut(c->arena, (size_t)k->layers * C1_LABEL_PARENTS, sizeof *label_parents);
-  cuzk_fr *encode_parents = cut(c->arena, C1_LABEL_PARENTS, sizeof *encode_parents);
+  const struct tree_shape shape_d = tree_shape_d(k), shape_r = tree_shape_r(k);
+  cuzk_fr *label_parents = c1_cut(c->arena, (size_t)k->layers * C1_LABEL_PARENTS, sizeof *label_parents);
+  cuzk_fr *encode_parents = c1_cut(c->arena, C1_LABEL_PARENTS, sizeof *encode_parents);
   x->label_parents = label_parents;
   x->encode_parents = encode_parents;
   uint64_t label_node = 0, encode_node = 0;
@@ -327,15 +273,8 @@ static enum cuzk_status read_partition(struct cuzk_c1 *c, unsigned k, struct cuz
     if (st != CUZK_OK || !more) break;
     st = read_challenge(&challenges[i], &extra[i], c, j);
     if (st != CUZK_OK) break;
-    if (i == 0) {
-      p->comm_r_last = extra[0].r.root;
-      p->comm_c = extra[0].c_x.root;
-    }
-    if (!cuzk_fr_eq(&p->comm_r_last, &extra[i].r.root)) {
-      st = cuzk_json_fail(j, CUZK_E_MISMATCH, "root of comm_r_last_proof differs from that of the partition's first challenge");
-    } else if (!cuzk_fr_eq(&p->comm_c, &extra[i].c_x.root)) {
-      st = cuzk_json_fail(j, CUZK_E_MISMATCH, "root of c_x.inclusion_proof (comm_c) differs from that of the partition's first challenge");
-    }
+    const char *wrong = c1_take_roots(p, &extra[i], i);
+    if (wrong) st = cuzk_json_fail(j, CUZK_E_MISMATCH, "root of %s differs from that of the partition's first challenge", wrong);
   }
   return st;
 }
@@ -368,12 +307,6 @@ static enum cuzk_status read_vanilla_proofs(struct cuzk_c1 *c, struct cuzk_json 
   return st;
 }
 
-static bool all_zero(const uint8_t b[32]) {
-  uint8_t any = 0;
-  for (int i = 0; i < 32; i++) any |= b[i];
-  return !any;
-}
-
 /* ---- the document ---- */
 
 enum {
@@ -388,10 +321,16 @@ enum {
   M_SECTOR_NUM = N_BARE,
   M_PHASE1_OUT,
   M_SECTOR_SIZE,
+  N_WRAPPER,
+  M_SECTOR_ID = N_WRAPPER,
+  M_POREP,
+  N_SHARED,
+  M_SNAP = N_SHARED,
   N_ALL
 };
 static const char *const top_names[N_ALL] = {"registered_proof", "vanilla_proofs", "comm_r", "comm_d",      "replica_id",
-                                             "seed",             "ticket",         "SectorNum", "Phase1Out", "SectorSize"};
+                                             "seed",             "ticket",         "SectorNum", "Phase1Out", "SectorSize",
+                                             "SectorID",         "PoRep",          "Snap"};
 
 static enum cuzk_status set_type(struct cuzk_c1 *c, struct cuzk_json *j) {
   char name[80];
@@ -399,24 +338,18 @@ static enum cuzk_status set_type(struct cuzk_c1 *c, struct cuzk_json *j) {
   if (st != CUZK_OK) return st;
   const struct cuzk_seal_type *t = cuzk_seal_type_find(name);
   if (!t) return cuzk_json_fail(j, CUZK_E_UNSUPPORTED, "no such seal proof: %s", name);
-  c->type = *t;
-  c->n_partitions = t->n_partitions;
-  cuzk_porep_id(c->porep_id, t);
-  c->circuit = cuzk_circuit_of(CUZK_KIND_POREP, t->sector_bytes);
-  if (!c->circuit) return cuzk_json_fail(j, CUZK_E_UNSUPPORTED, "no PoRep circuit for sectors of %s", t->size_name);
-  return arena_create(c, j);
+  if (c->circuit) return cuzk_json_fail(j, CUZK_E_FORMAT, "a second registered proof in the document");
+  st = c1_set_type(c, t);
+  if (st == CUZK_E_UNSUPPORTED) return cuzk_json_fail(j, st, "no PoRep circuit for sectors of %s", t->size_name);
+  return st == CUZK_OK ? st : cuzk_json_fail(j, st, "no memory for %u partitions of %s", t->n_partitions, t->size_name);
 }
 
 /* A commitment or id: canonical, and not all zero where zero is refused. */
 static enum cuzk_status read_id(uint8_t out[32], bool canonical, bool nonzero, struct cuzk_json *j) {
   enum cuzk_status st = cuzk_json_bytes(j, out, 32);
-  cuzk_fr ignored;
   if (st != CUZK_OK) return st;
-  if (nonzero && all_zero(out)) return cuzk_json_fail(j, CUZK_E_FORMAT, "all bytes are zero");
-  if (canonical && !cuzk_fr_from_le(&ignored, out)) {
-    return cuzk_json_fail(j, CUZK_E_FORMAT, "not a canonical field element (not below the group order)");
-  }
-  return CUZK_OK;
+  const char *wrong = c1_id_problem(out, canonical, nonzero);
+  return wrong ? cuzk_json_fail(j, CUZK_E_FORMAT, "%s", wrong) : CUZK_OK;
 }
 
 /* Where a wrapper's payload is. */
@@ -436,9 +369,41 @@ static enum cuzk_status read_wrapper_member(struct cuzk_c1 *c, struct payload *w
   return CUZK_OK;
 }
 
-/* Reads the members of the outermost object; *seen tells which there were. */
-static enum cuzk_status read_top(struct cuzk_c1 *c, struct payload *w, uint64_t *seen, bool may_wrap, struct cuzk_json *j,
-                                 const uint8_t *data) {
+static enum cuzk_status require(uint64_t seen, int first, int end, struct cuzk_json *j) {
+  for (int m = first; m < end; m++) {
+    if (!(seen >> m & 1)) return cuzk_json_fail(j, CUZK_E_FORMAT, "member \"%s\" is missing", top_names[m]);
+  }
+  return CUZK_OK;
+}
+
+/* { "Miner", "Number" } */
+static enum cuzk_status read_sector_id(struct cuzk_c1 *c, struct cuzk_json *j) {
+  static const char *const names[] = {"Miner", "Number"};
+  enum cuzk_status st = cuzk_json_object(j, names, 2, 3);
+  while (st == CUZK_OK) {
+    int m;
+    st = cuzk_json_member(j, &m);
+    if (st != CUZK_OK || m < 0) break;
+    st = cuzk_json_u64(j, INT64_MAX, m == 0 ? &c->miner : &c->sector_num);
+  }
+  c->has_miner = true;
+  return st;
+}
+
+static enum cuzk_status read_members(struct cuzk_c1 *c, struct payload *w, uint64_t *seen, bool may_wrap, struct cuzk_json *j,
+                                     const uint8_t *data);
+
+/* The document inside a proof sharing request. */
+static enum cuzk_status read_shared(struct cuzk_c1 *c, struct cuzk_json *j, const uint8_t *data) {
+  uint64_t seen;
+  if (cuzk_json_peek(j) == CUZK_JSON_NULL) return cuzk_json_fail(j, CUZK_E_FORMAT, "null: the request is not for a PoRep proof");
+  enum cuzk_status st = read_members(c, NULL, &seen, false, j, data);
+  return st == CUZK_OK ? require(seen, 0, N_BARE, j) : st;
+}
+
+/* Reads the members of an object; *seen tells which there were. may_wrap: it may hold the document rather than be it. */
+static enum cuzk_status read_members(struct cuzk_c1 *c, struct payload *w, uint64_t *seen, bool may_wrap, struct cuzk_json *j,
+                                     const uint8_t *data) {
   struct cuzk_json_mark proofs = {0, 0};
   bool waiting = false; /* vanilla_proofs came before registered_proof, which tells their shape */
   *seen = 0;
@@ -472,17 +437,13 @@ static enum cuzk_status read_top(struct cuzk_c1 *c, struct payload *w, uint64_t 
       case M_REPLICA_ID: st = read_id(c->replica_id, true, false, j); break;
       case M_SEED: st = read_id(c->seed, false, true, j); break;
       case M_TICKET: st = read_id(c->ticket, false, false, j); break;
+      case M_SECTOR_ID: st = read_sector_id(c, j); break;
+      case M_POREP: st = read_shared(c, j, data); break;
+      case M_SNAP: st = cuzk_json_skip(j); break;
       default: st = read_wrapper_member(c, w, m, j, data); break;
     }
   }
-  return st == CUZK_OK ? cuzk_json_end(j) : st;
-}
-
-static enum cuzk_status require(uint64_t seen, int first, int end, struct cuzk_json *j) {
-  for (int m = first; m < end; m++) {
-    if (!(seen >> m & 1)) return cuzk_json_fail(j, CUZK_E_FORMAT, "member \"%s\" is missing", top_names[m]);
-  }
-  return CUZK_OK;
+  return st;
 }
 
 /* Reads data[n], bare or wrapped. writable: data may be overwritten (for decoding in place), else NULL. */
@@ -495,19 +456,29 @@ static enum cuzk_status read_document(struct cuzk_c1 *c, const uint8_t *data, ui
   uint64_t seen;
   enum cuzk_status st = cuzk_json_open(&j, data, n, CUZK_C1_MAX_BYTES, name, d);
   if (st != CUZK_OK) return st;
-  CUZK_TRY(read_top(c, &w, &seen, may_wrap, j, data));
-  const bool wrapped = seen >> N_BARE != 0;
-  if (!wrapped) {
+  CUZK_TRY(read_members(c, &w, &seen, may_wrap, j, data));
+  CUZK_TRY(cuzk_json_end(j));
+  const uint64_t bare = seen & ((1u << N_BARE) - 1), shared = seen >> N_WRAPPER;
+  if (seen == bare) {
     st = require(seen, 0, N_BARE, j);
     goto out;
   }
-  if (seen & ((1u << N_BARE) - 1)) {
+  if (bare) {
     st = cuzk_json_fail(j, CUZK_E_FORMAT, "has members of a phase-1 output (such as \"%s\") beside those of its wrapper",
                         top_names[__builtin_ctzll(seen)]);
     goto out;
   }
-  CUZK_TRY(require(seen, N_BARE, N_ALL, j));
   c->wrapped = true;
+  if (shared) {
+    if (seen & ((1u << N_WRAPPER) - 1)) {
+      st = cuzk_json_fail(j, CUZK_E_FORMAT, "has members of two kinds of wrappers (\"%s\" and \"%s\")", top_names[__builtin_ctzll(seen)],
+                          top_names[N_WRAPPER + __builtin_ctzll(shared)]);
+      goto out;
+    }
+    st = require(seen, M_SECTOR_ID, N_SHARED, j);
+    goto out;
+  }
+  CUZK_TRY(require(seen, N_BARE, N_WRAPPER, j));
   cuzk_json_close(&j); /* its memory is a multiple of the text's */
 
   const uint8_t *text = w.copy ? (const uint8_t *)w.copy : data + w.at;
@@ -549,7 +520,7 @@ static enum cuzk_status read_c1(struct cuzk_c1 **out, const uint8_t *data, uint8
   *out = NULL;
   struct cuzk_c1 *c = cuzk_calloc(1, sizeof *c);
   if (!c) return cuzk_fail(d, CUZK_E_NOMEM, "%.120s: no memory for a phase-1 output", name);
-  enum cuzk_status st = read_document(c, data, writable, n, name, true, d);
+  enum cuzk_status st = c1_is_bincode(data, n) ? c1_read_bincode(c, data, n, name, d) : read_document(c, data, writable, n, name, true, d);
   if (st != CUZK_OK) {
     cuzk_c1_free(&c);
     return st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/** PoRep phase-1 outputs: JSON, bare or in Curio's wrapper (formats specification 5.2, 5.4, 6.1; docs/formats/c1.md). */
+/** PoRep phase-1 outputs: JSON, bare, in Curio's wrapper or in a proof sharing request, or bincode (formats specification 5.2 to 5.4,
+ *  6.1; docs/formats/c1.md). */
 #ifndef CUZK_INPUTS_C1_H
 #define CUZK_INPUTS_C1_H
 #include "circuits/circuit.h"
@@ -15,14 +16,16 @@ struct cuzk_c1 {
   const struct cuzk_circuit *circuit;
   uint8_t porep_id[32];
   uint8_t replica_id[32], comm_d[32], comm_r[32], seed[32], ticket[32];
-  bool wrapped;              /* Curio's wrapper; then sector_num and sector_size are set */
+  bool wrapped;              /* Curio's wrapper or a proof sharing request; then sector_num is set */
+  bool has_miner;            /* a proof sharing request: miner is set, too */
+  uint64_t miner;
   uint64_t sector_num, sector_size; /* sector_size 0: not said */
   unsigned n_partitions;
   struct cuzk_porep_partition *partitions;
   void *arena; /* holds partitions, all paths, and what only cuzk_c1_check looks at */
 };
 
-/** Reads and decodes a document: grammar, member names, types, sizes, counts, ranges, canonical field elements, and what one partition
+/** Reads and decodes a document, JSON or bincode by its first bytes: grammar, member names, types, sizes, counts, ranges, canonical field elements, and what one partition
  *  says about itself (one comm_r_last, one comm_c, one node a challenge). *out is owned by the caller (cuzk_c1_free).
  *
  *  Shape   data[n], n <= CUZK_C1_MAX_BYTES, borrowed for the call. name is what messages call the source.

@@ -247,6 +247,11 @@ enum cuzk_status cuzk_c1_check(const struct cuzk_c1 *c, struct cuzk_pool *pool, 
   const struct cuzk_circuit *ci = c->circuit;
   struct check k = {.c = c, .first_bad = SIZE_MAX};
   enum cuzk_status st;
+  /* 0 and 0 can mean that nobody filled them in */
+  if (c->has_miner && (c->miner || c->sector_num)) {
+    st = cuzk_c1_check_identity(c, c->miner, c->sector_num, d);
+    if (st != CUZK_OK) return st;
+  }
   if (ci->layers > MAX_LAYERS) return cuzk_fail(d, CUZK_E_INTERNAL, "circuit %s with %u layers", ci->name, ci->layers);
   cuzk_porep_graph_init(&k.graph, ci->nodes, c->porep_id, c->type.api_major_minor);
   CUZK_TRY(cuzk_poseidon_get(&k.column, ci->layers, CUZK_POSEIDON_MERKLE));
