@@ -2,9 +2,9 @@
 /* Compares every operation of the CUDA backend with the CPU code, bit for bit, on random, boundary and adversarial inputs,
  * then times the kernels and prints their rates beside their floors as JSON. Needs a device; built by tools/cuda_build.sh.
  *
- *   gpu_check [check] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]
+ *   gpu_check [check|quick] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]
  *
- * once: a single G1 sum, for profilers and compute-sanitizer.  * ntt, msm, msm2 (G2), bits (subset sums): times sizes up to 2^LOG. Large sums are checked against known multiples: the bases
+ * quick: small checks only, for compute-sanitizer. once: a single G1 sum, for profilers.  * ntt, msm, msm2 (G2), bits (subset sums): times sizes up to 2^LOG; msm also some scalars that crowd into few buckets. Large sums are checked against known multiples: the bases
  * are an arithmetic progression u + i v times the generator. Exit code 1 if anything differs. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,9 +70,9 @@ static void report(const char *op, unsigned log_n, double ms, double floor_ms, c
 
 /* --- transforms ------------------------------------------------------------------------------------------------------- */
 
-static void check_transforms(void) {
+static void check_transforms(unsigned most) {
   static const unsigned sizes[] = {0, 1, 2, 3, 6, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
-  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes && sizes[k] <= most; k++) {
     const unsigned log_n = sizes[k];
     const size_t n = (size_t)1 << log_n, bytes = n * sizeof(cuzk_fr);
     struct cuzk_domain *dom;
@@ -119,9 +119,9 @@ static void check_transforms(void) {
   }
 }
 
-static void check_h(void) {
+static void check_h(unsigned most) {
   static const unsigned sizes[] = {1, 4, 11, 12, 14, 16, 18};
-  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes && sizes[k] <= most; k++)
     for (int satisfied = 0; satisfied < 2; satisfied++) {
       const unsigned log_n = sizes[k];
       const size_t n = (size_t)1 << log_n, bytes = n * sizeof(cuzk_fr);
@@ -359,7 +359,7 @@ static double rate[CUZK_CUDA_RATES];
     MUST(cuzk_cuda_alloc(gpu, &s, sizeof(cuzk_fr) << hi, &detail));                                          \
     for (unsigned log_n = lo; log_n <= hi; log_n += log_n + 2 > hi && log_n != hi ? 1 : 2) {                 \
       const size_t n = (size_t)1 << log_n;                                                                   \
-      struct cuzk_cuda_msm_times t, best = {0};                                                              \
+      struct cuzk_cuda_msm_times best = {0};                                                              \
       cuzk_##G##_affine want, got;                                                                           \
       float ms, least = 1e30f;                                                                               \
       char more[256];                                                                                        \
@@ -368,7 +368,6 @@ static double rate[CUZK_CUDA_RATES];
       known_multiple(&k, n, log_n, NULL, &u, &v);                                                            \
       known_point_##G(&want, &k);                                                                            \
       expect(memcmp(&want, &got, sizeof want) == 0, "large msm " #G, n, "known multiple");                   \
-      (void)t;                                                                                               \
       for (int r = 0; r < 3; r++) {                                                                          \
         const double t0 = now();                                                                             \
         MUST(cuzk_cuda_msm_##G(gpu, &got, p, s, n, 0, NULL, &detail));                                       \
@@ -416,6 +415,42 @@ static double rate[CUZK_CUDA_RATES];
   }
 BENCH_MSM(g1, G1_ADD_PRODUCTS)
 BENCH_MSM(g2, G2_ADD_PRODUCTS)
+
+/* Scalars that crowd into few buckets must not take much longer than random ones. */
+static void bench_skewed(unsigned log_n) {
+  static const int kinds[] = {0, 3, 4, 5, 6};
+  const size_t n = (size_t)1 << log_n;
+  cuzk_fr u, v, *s = mem(n * sizeof *s);
+  void *gs, *p = progression_g1(n, &u, &v);
+  MUST(cuzk_cuda_alloc(gpu, &gs, n * sizeof *s, &detail));
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    cuzk_fr sum = cuzk_fr_zero, weighted = cuzk_fr_zero;
+    cuzk_g1_affine want, got;
+    char name[64];
+    double least = 1e30;
+    make_scalars(s, n, kinds[k]);
+    for (size_t i = n; i-- > 0;) { /* weighted gets s[i] once for every j < i */
+      cuzk_fr_add(&weighted, &weighted, &sum);
+      cuzk_fr_add(&sum, &sum, &s[i]);
+    }
+    cuzk_fr_mul(&sum, &sum, &u);
+    cuzk_fr_mul(&weighted, &weighted, &v);
+    cuzk_fr_add(&sum, &sum, &weighted);
+    known_point_g1(&want, &sum);
+    MUST(cuzk_cuda_upload(gpu, gs, s, n * sizeof *s, &detail));
+    for (int r = 0; r < 3; r++) {
+      const double t0 = now();
+      MUST(cuzk_cuda_msm_g1(gpu, &got, p, gs, n, 0, NULL, &detail));
+      if ((now() - t0) * 1e3 < least) least = (now() - t0) * 1e3;
+      expect(memcmp(&want, &got, sizeof want) == 0, "skewed msm g1", n, scalar_names[kinds[k]]);
+    }
+    snprintf(name, sizeof name, "msm_g1 %s", scalar_names[kinds[k]]);
+    report(name, log_n, least, 0, "");
+  }
+  cuzk_cuda_free(gpu, &gs);
+  cuzk_cuda_free(gpu, &p);
+  cuzk_free(s);
+}
 
 static void bench_ntt(unsigned lo, unsigned hi) {
   static const struct {
@@ -480,12 +515,13 @@ static void bench_rates(void) {
 
 int main(int argc, char **argv) {
   int device = 0;
-  bool check = false;
+  bool check = false, quick = false;
   unsigned ntt = 0, msm = 0, msm2 = 0, bits = 0, once = 0;
   bool rates = false;
   const char *path = NULL;
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "check")) check = true;
+    else if (!strcmp(argv[i], "quick")) check = quick = true;
     else if (!strncmp(argv[i], "once=", 5)) once = (unsigned)atoi(argv[i] + 5);
     else if (!strcmp(argv[i], "rates")) rates = true;
     else if (!strncmp(argv[i], "ntt=", 4)) ntt = (unsigned)atoi(argv[i] + 4);
@@ -495,7 +531,7 @@ int main(int argc, char **argv) {
     else if (!strncmp(argv[i], "json=", 5)) path = argv[i] + 5;
     else if (!strncmp(argv[i], "device=", 7)) device = atoi(argv[i] + 7);
     else {
-      fprintf(stderr, "usage: gpu_check [check] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]\n");
+      fprintf(stderr, "usage: gpu_check [check|quick] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]\n");
       return 64;
     }
   }
@@ -512,21 +548,24 @@ int main(int argc, char **argv) {
   }
   if (rates || ntt || msm || msm2 || bits) bench_rates();
   if (check) {
-    static const size_t g1_sizes[] = {0, 1, 2, 3, 31, 257, 1000, 4099, 40000}, g2_sizes[] = {1, 2, 5, 300, 2050};
+    static const size_t g1_sizes[] = {0, 1, 2, 3, 31, 257, 1000, 4099, 40000}, g2_sizes[] = {1, 2, 5, 300, 2050}, quick_sizes[] = {3, 300};
     double t0 = now();
-    check_transforms();
+    check_transforms(quick ? 13 : 20);
     printf("transforms: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     t0 = now();
-    check_h();
+    check_h(quick ? 12 : 18);
     printf("h polynomial: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     fflush(stdout);
     MUST(cuzk_cuda_trim(gpu, &detail));
     t0 = now();
-    check_msm_g1(g1_sizes, sizeof g1_sizes / sizeof *g1_sizes);
+    if (quick)
+      check_msm_g1(quick_sizes, sizeof quick_sizes / sizeof *quick_sizes);
+    else
+      check_msm_g1(g1_sizes, sizeof g1_sizes / sizeof *g1_sizes);
     printf("g1: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     fflush(stdout);
     t0 = now();
-    check_msm_g2(g2_sizes, sizeof g2_sizes / sizeof *g2_sizes);
+    check_msm_g2(quick ? quick_sizes : g2_sizes, quick ? 1 : sizeof g2_sizes / sizeof *g2_sizes);
     printf("g2: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     fflush(stdout);
   }
@@ -546,6 +585,7 @@ int main(int argc, char **argv) {
   if (ntt) bench_ntt(ntt < 20 ? ntt : 20, ntt);
   if (msm) bench_pairs();
   if (msm) bench_msm_g1(msm < 16 ? msm : 16, msm);
+  if (msm) bench_skewed(msm < 24 ? msm : 24);
   if (msm2) bench_msm_g2(msm2 < 16 ? msm2 : 16, msm2);
   if (bits) {
     bench_bits_g1(bits);

@@ -184,34 +184,48 @@ CUZK_HD PairKind pair_denominator(F &d, const Affine<F> &p, const Affine<F> &q) 
   return kind;
 }
 
-/** r = p + q given inv = 1/denominator (loose). */
+/** r = p + q for x1 != x2, neither the identity, given inv = 1/(x2 - x1) (loose) and num = y2 - y1. */
 template <class F>
-CUZK_HD void pair_finish(Affine<F> &r, const Affine<F> &p, const Affine<F> &q, const F &inv, PairKind kind) {
-  F num, lambda, t, x3;
-  sub(num, q.y, p.y);
-  if (kind != PAIR_ADD) {
-    if (kind == PAIR_DOUBLE) {
-      sqr(t, p.x);
-      dbl(num, t);
-      add(num, num, t);
-    } else {
-      if (kind == PAIR_FIRST)
-        r = p;
-      else if (kind == PAIR_SECOND)
-        r = q;
-      else
-        set_identity(r);
-      return;
-    }
-  }
+CUZK_HD void pair_finish_add(Affine<F> &r, const Affine<F> &p, const F &qx, const F &num, const F &inv) {
+  F lambda, t, u;
   mul_loose(lambda, num, inv);
   sqr(t, lambda);
   sub(t, t, p.x);
-  sub(x3, t, q.x);
-  sub(t, p.x, x3);
-  mul(num, lambda, t);
-  sub(r.y, num, p.y);
-  r.x = x3;
+  sub(r.x, t, qx);
+  sub(t, p.x, r.x);
+  mul(u, lambda, t);
+  sub(r.y, u, p.y);
+}
+
+/** r = p + q given inv = 1/denominator (loose). */
+template <class F>
+CUZK_HD void pair_finish(Affine<F> &r, const Affine<F> &p, const Affine<F> &q, const F &inv, PairKind kind) {
+  switch (kind) {
+    case PAIR_ADD: {
+      F num;
+      sub(num, q.y, p.y);
+      pair_finish_add(r, p, q.x, num, inv);
+      break;
+    }
+    case PAIR_DOUBLE: {
+      F num, lambda, t, x3;
+      sqr(t, p.x);
+      dbl(num, t);
+      add(num, num, t);
+      mul_loose(lambda, num, inv);
+      sqr(t, lambda);
+      sub(t, t, p.x);
+      sub(x3, t, p.x);
+      sub(t, p.x, x3);
+      mul(num, lambda, t);
+      sub(r.y, num, p.y);
+      r.x = x3;
+      break;
+    }
+    case PAIR_FIRST: r = p; break;
+    case PAIR_SECOND: r = q; break;
+    default: set_identity(r);
+  }
 }
 
 /** r = k p for a small k. */

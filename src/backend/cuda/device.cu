@@ -164,6 +164,11 @@ extern "C" enum cuzk_status cuzk_cuda_device_info(struct cuzk_cuda_info *out, in
 static cuzk_status open_context(cuzk_cuda *c, cuzk_detail *d) {
   CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, c->device));
+  int shared = 0;
+  CUZK_CUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, c->device));
+  if (shared < NEEDED_SHARED_BYTES)
+    return say(d, CUZK_E_UNSUPPORTED, "CUDA device %d has %d bytes of shared memory for a block; %d are needed", c->device,
+               shared, NEEDED_SHARED_BYTES);
   CUZK_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
   for (auto &e : c->events) CUZK_CUDA(cudaEventCreate(&e));
   CUZK_CUDA(cudaMallocHost(&c->pinned, PINNED_BYTES));

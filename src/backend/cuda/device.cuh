@@ -59,6 +59,7 @@ struct cuzk_cuda {
 
 namespace cuzk_gpu {
 constexpr size_t PINNED_BYTES = 1 << 20;
+constexpr int NEEDED_SHARED_BYTES = 96 << 10;
 
 /** The work area with at least the given size; contents undefined. */
 cuzk_status work_area(cuzk_cuda *c, char **out, size_t bytes, cuzk_detail *d);

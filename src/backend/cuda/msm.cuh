@@ -5,7 +5,8 @@
  *  pair_kernel is the engine of everything here. It adds many independent pairs of affine points: a thread multiplies up the
  *  denominators of its pairs (writing the running products down), a block inverts the product of its threads' products, and
  *  on the way back each pair gets its own inverse: five products and a squaring for an addition, and a share of the block's
- *  inversion, which other blocks of the multiprocessor hide. Equal, opposite and absent points are handled in place.
+ *  inversion, which other blocks of the multiprocessor hide. Pairs with equal, opposite or absent points (and the few with a
+ *  zero coordinate) are left out and done one by one at the end.
  *
  *  Buckets are summed by such levels: neighbours in a bucket's run are added, then neighbours of the results, and so on. The
  *  result of a pair stays in the slot of its first operand, so that the odd one out of a run needs no move. The work
@@ -103,22 +104,42 @@ __device__ __forceinline__ void block_inverse(F &x, F *tree) {
   __syncthreads();
 }
 
+constexpr uint32_t RARE = 0xffffffffu;
+
+/* A pair that is no plain addition, with an inversion of its own where it needs one. */
+template <class F>
+__device__ __noinline__ void rare_pair(Affine<F> *out, const Affine<F> *pp, const Affine<F> *qq, bool neg_p, bool neg_q) {
+  Affine<F> p, q, r;
+  F den;
+  load(p.x, &pp->x);
+  load(p.y, &pp->y);
+  load(q.x, &qq->x);
+  load(q.y, &qq->y);
+  if (neg_p) neg(p.y, p.y);
+  if (neg_q) neg(q.y, q.y);
+  const PairKind kind = pair_denominator(den, p, q);
+  if (kind == PAIR_ADD || kind == PAIR_DOUBLE) inv_var(den, den);
+  pair_finish(r, p, q, den, kind);
+  store(&out->x, r.x);
+  store(&out->y, r.y);
+}
+
 /* Where the operands of pair k are. Reading it takes two dependent loads in gather mode, so the kernel reads the place of the
  * next pair before it works on the present one. */
 template <class F, PairMode MODE>
 struct PairPlace {
   uint32_t u, v; /* gather mode: value[p], value[p + 1] */
-  uint64_t at;
+  uint32_t at;
   __device__ __forceinline__ PairPlace() {}
   __device__ __forceinline__ PairPlace(const PairArgs<F> &a, uint64_t k) {
     u = v = 0;
     if (MODE == PAIR_TWO_ARRAYS && k >= a.first) {
       k -= a.first;
-      at = ((k >> a.lg2) << a.lg_stride2) | (k & (((uint64_t)1 << a.lg2) - 1));
+      at = (uint32_t)(((k >> a.lg2) << a.lg_stride2) | (k & (((uint64_t)1 << a.lg2) - 1)));
       u = 1;
       return;
     }
-    at = a.list ? (uint64_t)a.list[k] : ((k >> a.lg) << a.lg_stride) | (k & (((uint64_t)1 << a.lg) - 1));
+    at = a.list ? a.list[k] : (uint32_t)(((k >> a.lg) << a.lg_stride) | (k & (((uint64_t)1 << a.lg) - 1)));
     if (MODE == PAIR_GATHER) {
       const uint2 x = *reinterpret_cast<const uint2 *>(a.value + at);
       u = x.x;
@@ -137,14 +158,8 @@ struct PairPlace {
     if (MODE == PAIR_TWO_ARRAYS && u) return a.slots2 + at;
     return MODE == PAIR_GATHER ? a.slots + (at >> 1) : MODE == PAIR_CONSTANT ? a.slots + at + a.step : a.slots + at;
   }
-  __device__ __forceinline__ void load_y(const PairArgs<F> &a, Affine<F> &pp, Affine<F> &qq) const {
-    load(pp.y, &p(a)->y);
-    load(qq.y, &q(a)->y);
-    if (MODE == PAIR_GATHER) {
-      if (u >> 31) neg(pp.y, pp.y);
-      if (v >> 31) neg(qq.y, qq.y);
-    }
-  }
+  __device__ __forceinline__ bool neg_p() const { return MODE == PAIR_GATHER && u >> 31; }
+  __device__ __forceinline__ bool neg_q() const { return MODE == PAIR_GATHER && v >> 31; }
 };
 
 template <class F, PairMode MODE>
@@ -168,21 +183,22 @@ __global__ void __launch_bounds__(CurveTraits<F>::threads, CurveTraits<F>::block
     F product;
     set_one(product);
     PairPlace<F, MODE> next;
+    bool rare_any = false, rare_first = false;
     if (mine) next = PairPlace<F, MODE>(a, k0);
 #pragma unroll 1
     for (int i = 0; i < mine; i++) {
       const PairPlace<F, MODE> at = next;
-      Affine<F> p, q;
-      F den;
-      load(p.x, &at.p(a)->x);
-      load(q.x, &at.q(a)->x);
+      F px, qx, den;
+      load(px, &at.p(a)->x);
+      load(qx, &at.q(a)->x);
       if (i + 1 < mine) next = PairPlace<F, MODE>(a, k0 + (uint64_t)(i + 1) * THREADS);
-      sub(den, q.x, p.x);
-      if (is_zero(den) || is_zero(p.x) || is_zero(q.x)) {
-        at.load_y(a, p, q);
-        pair_denominator(den, p, q);
-      }
-      if (i == 0) {
+      sub(den, qx, px);
+      if (is_zero(den) || is_zero(px) || is_zero(qx)) {
+        /* Left out of the product; the place of its running product gets a mark that no field element looks like. */
+        prefix[(i * VECTORS + VECTORS - 1) * THREADS] = make_uint4(RARE, RARE, RARE, RARE);
+        rare_any = true;
+        rare_first = rare_first || i == 0;
+      } else if (i == 0) {
         product = den;
       } else {
         const uint4 *o = reinterpret_cast<const uint4 *>(&product);
@@ -199,22 +215,40 @@ __global__ void __launch_bounds__(CurveTraits<F>::threads, CurveTraits<F>::block
       F den, inv;
       load(p.x, &at.p(a)->x);
       load(q.x, &at.q(a)->x);
-      at.load_y(a, p, q);
+      load(p.y, &at.p(a)->y);
+      load(q.y, &at.q(a)->y);
       if (i) next = PairPlace<F, MODE>(a, k0 + (uint64_t)(i - 1) * THREADS);
-      const PairKind kind = pair_denominator(den, p, q);
+      F num;
+      sub(den, q.x, p.x);
+      if (at.neg_p()) neg(p.y, p.y);
+      if (at.neg_q()) neg(q.y, q.y);
+      sub(num, q.y, p.y);
+      bool rare = rare_first;
       if (i == 0) {
         inv = product;
       } else {
         uint4 *o = reinterpret_cast<uint4 *>(&inv);
 #pragma unroll
         for (int w = 0; w < VECTORS; w++) o[w] = prefix[(i * VECTORS + w) * THREADS];
-        mul_loose(inv, inv, product);
-        mul_loose(product, product, den);
+        rare = o[VECTORS - 1].w == RARE;
+        if (!rare) {
+          mul_loose(inv, inv, product);
+          mul_loose(product, product, den);
+        }
       }
-      Affine<F> r;
-      pair_finish(r, p, q, inv, kind);
-      store(&at.out(a)->x, r.x);
-      store(&at.out(a)->y, r.y);
+      if (!rare) {
+        Affine<F> r;
+        pair_finish_add(r, p, q.x, num, inv);
+        store(&at.out(a)->x, r.x);
+        store(&at.out(a)->y, r.y);
+      }
+    }
+    if (!rare_any) continue;
+#pragma unroll 1
+    for (int i = 0; i < mine; i++) {
+      if (i == 0 ? !rare_first : prefix[(i * VECTORS + VECTORS - 1) * THREADS].w != RARE) continue;
+      const PairPlace<F, MODE> place(a, k0 + (uint64_t)i * THREADS);
+      rare_pair(place.out(a), place.p(a), place.q(a), place.neg_p(), place.neg_q());
     }
   }
 }

@@ -20,6 +20,7 @@ constexpr int TILE = 2048;
 constexpr unsigned TILE_LOG = 11;
 constexpr int PADDED = TILE + TILE / 8; /* four elements after every 32, against bank conflicts of groups of four */
 constexpr size_t SHARED = (size_t)PADDED * 32;
+static_assert(SHARED <= NEEDED_SHARED_BYTES, "shared memory of a block");
 
 struct PassArgs {
   Fr *v;

@@ -101,6 +101,8 @@ struct PartShared {
   uint16_t low[TILE], bin[TILE];
 };
 
+static_assert(sizeof(PartShared) <= NEEDED_SHARED_BYTES, "shared memory of a block");
+
 __global__ void __launch_bounds__(PART_THREADS)
     partition_kernel(uint32_t *out_value, uint16_t *out_low, uint32_t *cursor, const uint32_t *digits, size_t n,
                      uint32_t low_bits, uint32_t high_bits) {
@@ -238,10 +240,26 @@ __global__ void pairs_kernel(uint32_t *list, uint32_t *list_count, const uint32_
   if (threadIdx.x == 0) base = total ? atomicAdd(list_count, total) : 0;
   __syncthreads();
   to += base;
-  if (pairs > LARGE)
-    large[atomicAdd(&large_count, 1)] = threadIdx.x;
-  else
-    for (uint32_t k = 0; k < pairs; k++) list[to + k] = at + k * stride;
+  if (pairs > LARGE) large[atomicAdd(&large_count, 1)] = threadIdx.x;
+  /* The warp writes the pairs of its 32 buckets side by side: entry t belongs to the last bucket that begins at or before t. */
+  const uint32_t lane = threadIdx.x & 31, few = pairs > LARGE ? 0 : pairs;
+  uint32_t end = few;
+#pragma unroll
+  for (int s = 1; s < 32; s <<= 1) {
+    const uint32_t y = __shfl_up_sync(0xffffffffu, end, s);
+    if (lane >= (uint32_t)s) end += y;
+  }
+  const uint32_t begin = end - few, all = __shfl_sync(0xffffffffu, end, 31);
+  for (uint32_t t0 = 0; t0 < all; t0 += 32) {
+    const uint32_t t = t0 + lane;
+    uint32_t of = 0;
+#pragma unroll
+    for (uint32_t s = 16; s; s >>= 1)
+      if (__shfl_sync(0xffffffffu, begin, of + s) <= t) of += s;
+    const uint32_t k = t - __shfl_sync(0xffffffffu, begin, of);
+    const uint32_t goal = __shfl_sync(0xffffffffu, to, of) + k, from = __shfl_sync(0xffffffffu, at, of) + k * stride;
+    if (t < all) list[goal] = from;
+  }
   __syncthreads();
   for (uint32_t l = 0; l < large_count; l++) {
     __shared__ uint32_t s_to, s_at, s_pairs;
