@@ -193,6 +193,32 @@ enum cuzk_status cuzk_circuit_assign_packed(const struct cuzk_circuit *c, const 
   return cuzk_fail(d, st, "witness of %s", c->name);
 }
 
+enum cuzk_status cuzk_circuit_eval(const struct cuzk_circuit *c, const struct cuzk_packed *z, cuzk_eval_fn *fn, void *user,
+                                   uint64_t *bad_row, char region[512], const struct cuzk_progress *progress, struct cuzk_detail *d) {
+  struct cuzk_cs cs;
+  uint32_t n_inputs, n_aux;
+  uint64_t n_rows;
+  *bad_row = UINT64_MAX;
+  if (region) region[0] = 0;
+  enum cuzk_status st = cuzk_circuit_count(c, &n_inputs, &n_aux, &n_rows, d);
+  if (st != CUZK_OK) return st;
+  if (z->n_inputs != n_inputs || z->n_aux != n_aux)
+    return cuzk_fail(d, CUZK_E_ARG, "%u public and %u private values, %s has %u and %u", z->n_inputs, z->n_aux, c->name, n_inputs, n_aux);
+  st = cuzk_cs_init_given(&cs, z, fn, user, true, region);
+  if (st == CUZK_OK) {
+    struct reporter r = {&cs, progress, n_rows, 0};
+    if (progress) {
+      cs.region_fn = report_region;
+      cs.region_user = &r;
+    }
+    cuzk_synthesize(&cs, c, NULL);
+    st = cs.st;
+    *bad_row = cs.bad_row;
+  }
+  cuzk_cs_clear(&cs);
+  return st == CUZK_OK ? st : cuzk_fail(d, st, "rows of %s", c->name);
+}
+
 /* Collects regions that touch a range of rows or private variables. */
 #define MAX_A_DEPTH 24
 struct found {

@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "base/progress.h"
 #include "cuzk/status.h"
+#include "r1cs/cs.h"
 #include "r1cs/packed.h"
 #include "r1cs/r1cs.h"
 
@@ -59,6 +60,27 @@ enum cuzk_status cuzk_circuit_assign(const struct cuzk_circuit *c, const void *w
  *  out: cuzk_packed_clear. Errors: as of assign. Source: performance notes 9. */
 enum cuzk_status cuzk_circuit_assign_packed(const struct cuzk_circuit *c, const void *witness, struct cuzk_packed *out,
                                             struct cuzk_pool *pool, const struct cuzk_progress *progress, struct cuzk_detail *d);
+
+/** Evaluates and tests every row for the values z of c; fn (may be NULL) gets <A_i, z> and so on in order. bad_row and region as of
+ *  assign. Errors: E_NOMEM, E_CANCELLED, E_ARG (values of another circuit), those of fn. */
+enum cuzk_status cuzk_circuit_eval(const struct cuzk_circuit *c, const struct cuzk_packed *z, cuzk_eval_fn *fn, void *user,
+                                   uint64_t *bad_row, char region[512], const struct cuzk_progress *progress, struct cuzk_detail *d);
+
+/** Digests of all values as fixtures/README.md defines them: of the private values (aux_sha256, and of each CUZK_DIGEST_BLOCK_ROWS
+ *  of them: blocks, 32 bytes each), and of the constraints' (abc_sha256). zeros and ones count private values. bad_row is the first
+ *  row that does not hold (UINT64_MAX: none) and region its gadget path. */
+struct cuzk_value_digests {
+  uint64_t n_rows, zeros, ones, bad_row;
+  uint8_t aux_sha256[32], abc_sha256[32];
+  uint8_t *blocks;
+  size_t n_blocks;
+  char region[512];
+};
+/** For the values z of c; memory of a few MB beside them. The rows are walked on one thread while others hash private values.
+ *  Errors: E_NOMEM, E_CANCELLED, E_ARG (values of another circuit). */
+enum cuzk_status cuzk_circuit_value_digests(struct cuzk_value_digests *out, const struct cuzk_circuit *c, const struct cuzk_packed *z,
+                                            struct cuzk_pool *pool, const struct cuzk_progress *progress, struct cuzk_detail *d);
+void cuzk_circuit_value_digests_clear(struct cuzk_value_digests *x);
 
 /** Digest record as fixtures/README.md defines it. block_digests: n_blocks * 32 bytes, cuzk_free. */
 struct cuzk_circuit_digest {

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "cli/job.h"
-#include "hash/sha256.h"
 
 static enum cuzk_status find_circuit(const struct cuzk_circuit **out, struct cli *c, const char *name) {
   *out = cuzk_circuit_find(name);
@@ -152,71 +151,11 @@ enum cuzk_status cli_circuit_count(struct cli *c) {
 
 /* ---- digests of values ---- */
 
-struct value_digests {
-  const struct cuzk_assignment *z;
-  cuzk_fr *const *abc; /* three arrays of n_rows */
-  uint64_t n_rows;
-  uint8_t aux_sha256[32], abc_sha256[32];
-  uint8_t *blocks; /* n_blocks * 32 */
-  size_t n_blocks;
-  uint64_t zeros, ones;
-};
-
-static void hash_values(struct cuzk_sha256 *h, const cuzk_fr *v, size_t n) {
-  uint8_t buf[64 * 32];
-  for (size_t i = 0; i < n;) {
-    size_t k = 0;
-    for (; k < 64 && i < n; k++, i++) cuzk_fr_to_le(buf + 32 * k, &v[i]);
-    cuzk_sha256_update(h, buf, 32 * k);
-  }
-}
-
-/* task 0: all private values, counted on the way; task 1: the constraints' values; the others: a block each */
-static void digest_task(void *arg, size_t task, unsigned worker) {
-  struct value_digests *v = arg;
-  struct cuzk_sha256 h;
-  (void)worker;
-  cuzk_sha256_init(&h);
-  if (task == 0) {
-    for (size_t i = 0; i < v->z->n_aux; i++) {
-      v->zeros += cuzk_fr_is_zero(&v->z->aux[i]);
-      v->ones += cuzk_fr_is_one(&v->z->aux[i]);
-    }
-    hash_values(&h, v->z->aux, v->z->n_aux);
-    cuzk_sha256_final(&h, v->aux_sha256);
-  } else if (task == 1) {
-    for (uint64_t i = 0; i < v->n_rows; i++) {
-      const cuzk_fr row[3] = {v->abc[0][i], v->abc[1][i], v->abc[2][i]};
-      hash_values(&h, row, 3);
-    }
-    cuzk_sha256_final(&h, v->abc_sha256);
-  } else {
-    const size_t first = (task - 2) * CUZK_DIGEST_BLOCK_ROWS, left = v->z->n_aux - first;
-    hash_values(&h, v->z->aux + first, left < CUZK_DIGEST_BLOCK_ROWS ? left : CUZK_DIGEST_BLOCK_ROWS);
-    cuzk_sha256_final(&h, v->blocks + 32 * (task - 2));
-  }
-}
-
-/* Assigns the circuit's values and digests them. abc is big memory for 2^log2 rows, freed here. */
-static enum cuzk_status value_digests(struct value_digests *v, struct cli *c, const struct cuzk_circuit *k, const void *witness,
-                                      struct cuzk_assignment *z, uint64_t n_rows) {
-  struct job rows = {0};
-  unsigned log2_n = 0;
-  while ((UINT64_C(1) << log2_n) < n_rows) log2_n++;
-  enum cuzk_status st;
-  CUZK_TRY(job_rows(&rows, log2_n, &c->detail));
-  CUZK_TRY(cuzk_circuit_assign(k, witness, z, rows.abc, false, NULL, NULL, &c->progress, &c->detail));
-  *v = (struct value_digests){.z = z, .abc = rows.abc, .n_rows = n_rows};
-  v->n_blocks = ((size_t)z->n_aux + CUZK_DIGEST_BLOCK_ROWS - 1) / CUZK_DIGEST_BLOCK_ROWS;
-  v->blocks = cuzk_calloc(v->n_blocks + 1, 32);
-  if (!v->blocks) {
-    st = cuzk_fail(&c->detail, CUZK_E_NOMEM, "%zu block digests", v->n_blocks);
-    goto out;
-  }
-  cuzk_pool_run(c->pool, digest_task, v, 2 + v->n_blocks);
-out:
-  job_close(&rows);
-  return st;
+/* Assigns the circuit's values, packed, and digests them. */
+static enum cuzk_status value_digests(struct cuzk_value_digests *v, struct cuzk_packed *z, struct cli *c, const struct cuzk_circuit *k,
+                                      const void *witness) {
+  const enum cuzk_status st = cuzk_circuit_assign_packed(k, witness, z, c->pool, &c->progress, &c->detail);
+  return st == CUZK_OK ? cuzk_circuit_value_digests(v, k, z, c->pool, &c->progress, &c->detail) : st;
 }
 
 static json_t *hex_list(const uint8_t *p, size_t n) {
@@ -228,8 +167,8 @@ static json_t *hex_list(const uint8_t *p, size_t n) {
 enum cuzk_status cli_circuit_digest(struct cli *c) {
   const struct cuzk_circuit *k;
   struct cuzk_circuit_digest x = {0};
-  struct value_digests v = {0};
-  struct cuzk_assignment z = {0};
+  struct cuzk_value_digests v = {0};
+  struct cuzk_packed z = {0};
   json_t *o = NULL;
   enum cuzk_status st;
   CUZK_TRY(find_circuit(&k, c, c->arg[0]));
@@ -244,7 +183,7 @@ enum cuzk_status cli_circuit_digest(struct cli *c) {
   (void)json_object_set_new(o, "block_constraints", json_integer(CUZK_DIGEST_BLOCK_ROWS));
   (void)json_object_set_new(o, "block_digests", hex_list(x.block_digests, x.n_blocks));
   if (k->kind == CUZK_KIND_GADGET) {
-    CUZK_TRY(value_digests(&v, c, k, NULL, &z, x.shape.n_rows));
+    CUZK_TRY(value_digests(&v, &z, c, k, NULL));
     (void)json_object_set_new(o, "aux_sha256", cli_hex(v.aux_sha256, 32));
     (void)json_object_set_new(o, "abc_eval_sha256", cli_hex(v.abc_sha256, 32));
   }
@@ -253,8 +192,8 @@ enum cuzk_status cli_circuit_digest(struct cli *c) {
   st = print_and_compare(c, k, taken, "block_digests", "digest", false, x.shape.n_rows);
 out:
   json_decref(o);
-  cuzk_free(v.blocks);
-  cuzk_assignment_clear(&z);
+  cuzk_circuit_value_digests_clear(&v);
+  cuzk_packed_clear(&z);
   cuzk_circuit_digest_clear(&x);
   return st;
 }
@@ -306,8 +245,8 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
   const struct cuzk_circuit *k = NULL;
   struct job job = {0};
   struct cuzk_circuit_digest x = {0};
-  struct value_digests v = {0};
-  struct cuzk_assignment z = {0};
+  struct cuzk_value_digests v = {0};
+  struct cuzk_packed z = {0};
   json_t *o = NULL;
   char record[256];
   enum cuzk_status st;
@@ -317,7 +256,7 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
     goto out;
   }
   CUZK_TRY(cuzk_circuit_digest(&x, k, c->pool, &c->progress, &c->detail));
-  CUZK_TRY(value_digests(&v, c, k, witness_of(&job, job.first), &z, x.shape.n_rows));
+  CUZK_TRY(value_digests(&v, &z, c, k, witness_of(&job, job.first)));
   cli_meter_end(c);
   o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:o, s:o, s:I, s:I}", "circuit", k->name, "num_inputs",
                 (json_int_t)z.n_inputs, "num_aux", (json_int_t)z.n_aux, "num_constraints", (json_int_t)x.shape.n_rows,
@@ -342,8 +281,8 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
   st = print_and_compare(c, k, taken, "aux_block_sha256", "aux_sha256", true, z.n_aux);
 out:
   json_decref(o);
-  cuzk_free(v.blocks);
-  cuzk_assignment_clear(&z);
+  cuzk_circuit_value_digests_clear(&v);
+  cuzk_packed_clear(&z);
   cuzk_circuit_digest_clear(&x);
   job_close(&job);
   return st;
@@ -356,13 +295,13 @@ enum cuzk_status cli_circuit_check(struct cli *c) {
   enum cuzk_status st;
   CUZK_TRY(open_witness(&k, &job, c));
   for (unsigned i = 0; i < job.count; i++) {
-    struct cuzk_assignment z = {0};
+    struct cuzk_packed z = {0};
     uint64_t bad_row = UINT64_MAX;
     char region[512] = "";
     const unsigned partition = job.first + i;
-    st = cuzk_circuit_assign(k, witness_of(&job, partition), &z, NULL, true, &bad_row, region, &c->progress,
-                             &c->detail);
-    cuzk_assignment_clear(&z);
+    st = cuzk_circuit_assign_packed(k, witness_of(&job, partition), &z, c->pool, &c->progress, &c->detail);
+    if (st == CUZK_OK) st = cuzk_circuit_eval(k, &z, NULL, NULL, &bad_row, region, &c->progress, &c->detail);
+    cuzk_packed_clear(&z);
     if (st != CUZK_OK) goto out;
     cli_meter_end(c);
     const bool ok = bad_row == UINT64_MAX;

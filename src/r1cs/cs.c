@@ -173,6 +173,22 @@ void cuzk_cs_parts(struct cuzk_cs *cs, unsigned n, cuzk_part_fn *fn, const void 
   if (cs->map && cs->st == CUZK_OK) cs->marks[at + n] = mark_of(cs);
 }
 
+enum cuzk_status cuzk_cs_init_given(struct cuzk_cs *cs, const struct cuzk_packed *p, cuzk_eval_fn *fn, void *user, bool check,
+                                    char *region) {
+  cuzk_cs_init_count(cs);
+  cs->lcs = cs->given = true;
+  cs->inputs = p->inputs;
+  cs->bits = p->bits;
+  cs->fields = p->fields;
+  cs->is_field = p->is_field;
+  cs->rank = p->rank;
+  cs->eval_fn = fn;
+  cs->eval_user = user;
+  cs->check = check;
+  cs->bad_region = region;
+  return cuzk_coeffs_create(&cs->coeffs);
+}
+
 static bool reserve(struct cuzk_cs *cs, struct cuzk_lc *l, uint32_t cap) {
   if (l->cap >= cap) return true;
   struct cuzk_term *t = cuzk_realloc_array(l->t, cap, sizeof *t);
@@ -289,6 +305,10 @@ static void emit_eval(struct cuzk_cs *cs, const struct cuzk_lc *const l[3]) {
     else
       cuzk_cs_fail(cs, CUZK_E_INTERNAL);
   }
+  if (cs->eval_fn) {
+    const enum cuzk_status st = cs->eval_fn(cs->eval_user, i, x);
+    if (st != CUZK_OK) cuzk_cs_fail(cs, st);
+  }
   if (!cs->check || cs->bad_row != UINT64_MAX) return;
   cuzk_fr_mul(&p, &x[0], &x[1]);
   if (cuzk_fr_eq(&p, &x[2])) return;
@@ -298,7 +318,7 @@ static void emit_eval(struct cuzk_cs *cs, const struct cuzk_lc *const l[3]) {
 
 void cuzk_cs_emit(struct cuzk_cs *cs, struct cuzk_lc *a, struct cuzk_lc *b, struct cuzk_lc *c) {
   if (cs->st != CUZK_OK) return;
-  if (cs->values) {
+  if (cs->values || cs->given) {
     const struct cuzk_lc *const l[3] = {a, b, c};
     emit_eval(cs, l);
     return;

@@ -7,6 +7,7 @@
  *    values   the values of all variables; no linear combinations are built
  *    packed   the same, bits as bits and field elements apart (r1cs/packed.h)
  *    eval     values, and <A,z>, <B,z>, <C,z> of every row, stored and checked as asked
+ *    given    <A,z>, <B,z>, <C,z> of every row of values that are there already, packed; gadgets supply none
  *
  *  Gadgets allocate variables, and when `lcs` is set put terms into row[0..2] before they call cuzk_cs_enforce(). Errors are
  *  sticky: the first one stays in `st`, everything after it is cheap and without effect, so gadgets need not look. A value
@@ -46,6 +47,9 @@ struct cuzk_cs_slot {
 };
 #define CUZK_CS_SLOTS 16
 
+/** Receives <A,z>, <B,z>, <C,z> of the rows in order. Anything but CUZK_OK stops the synthesis and is its result. */
+typedef enum cuzk_status cuzk_eval_fn(void *user, uint64_t index, const cuzk_fr abc[3]);
+
 /** Numbers that had been handed out at some point of a synthesis; n_fields of n_aux are field elements. */
 struct cuzk_cs_mark {
   uint32_t n_inputs, n_aux, n_fields;
@@ -76,6 +80,9 @@ struct cuzk_cs {
   cuzk_row_fn *row_fn;
   void *row_user;
   cuzk_fr *abc[3];  /* eval: may be NULL, borrowed */
+  bool given;       /* values are there already, packed */
+  cuzk_eval_fn *eval_fn; /* given: may be NULL */
+  void *eval_user;
   uint64_t cap_rows;
   bool check;
   uint64_t bad_row; /* first row that does not hold, UINT64_MAX: none */
@@ -106,6 +113,10 @@ void cuzk_cs_init_map(struct cuzk_cs *cs, uint64_t *map, uint32_t cap_aux, struc
  *  are zero. marks: of init_map; parts run on pool (NULL: on the caller) and report to progress (may be NULL). */
 void cuzk_cs_init_packed(struct cuzk_cs *cs, const struct cuzk_packed *p, struct cuzk_cs_mark *marks, uint32_t n_marks,
                          struct cuzk_pool *pool, const struct cuzk_progress *progress);
+/** Opens a sink that evaluates the rows for the values of p and hands the results to fn (may be NULL). check and region as of
+ *  init_eval. Errors: E_NOMEM; cs is closed then. */
+enum cuzk_status cuzk_cs_init_given(struct cuzk_cs *cs, const struct cuzk_packed *p, cuzk_eval_fn *fn, void *user, bool check,
+                                    char *region);
 /** Frees what cs owns. Accepts a closed or all-zero sink. */
 void cuzk_cs_clear(struct cuzk_cs *cs);
 
@@ -186,7 +197,7 @@ static inline cuzk_var cuzk_cs_alloc_input(struct cuzk_cs *cs, const cuzk_fr *v)
   return i;
 }
 
-/** Value of a variable. Only with values, and not after an error. */
+/** Value of a variable. Only with values (or given ones), and not after an error. */
 static inline const cuzk_fr *cuzk_cs_value(const struct cuzk_cs *cs, cuzk_var v) {
   if (!(v & CUZK_VAR_AUX)) return &cs->inputs[v];
   return cs->aux ? &cs->aux[v - CUZK_VAR_AUX] : cuzk_cs_packed_value(cs, v - CUZK_VAR_AUX);

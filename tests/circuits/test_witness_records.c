@@ -22,6 +22,47 @@ static void hash_values(char out[65], const cuzk_fr *const *x, unsigned n_arrays
   hex32(out, d);
 }
 
+/* The row and region of a wrong bit, and values of another circuit. */
+static void check_wrong_bit(const struct cuzk_circuit *c, struct cuzk_packed *z) {
+  struct cuzk_value_digests v;
+  uint32_t j = z->n_aux / 2;
+  while (cuzk_packed_is_field(z, j)) j++;
+  z->bits[j / 64] ^= (uint64_t)1 << (j % 64);
+  assert_int_equal(cuzk_circuit_value_digests(&v, c, z, pool, NULL, NULL), CUZK_OK);
+  assert_true(v.bad_row < v.n_rows && v.region[0]);
+  cuzk_circuit_value_digests_clear(&v);
+  z->n_aux--;
+  struct cuzk_detail d = {""};
+  assert_int_equal(cuzk_circuit_value_digests(&v, c, z, pool, NULL, &d), CUZK_E_ARG);
+  z->n_aux++;
+}
+
+/* The same by way of packed values. */
+static void check_digests(const struct cuzk_circuit *c, const void *witness, const json_t *r) {
+  char hex[65];
+  struct cuzk_packed z;
+  struct cuzk_value_digests v;
+  assert_int_equal(cuzk_circuit_assign_packed(c, witness, &z, pool, NULL, NULL), CUZK_OK);
+  assert_int_equal(cuzk_circuit_value_digests(&v, c, &z, pool, NULL, NULL), CUZK_OK);
+  hex32(hex, v.aux_sha256);
+  assert_string_equal(hex, fixture_text(r, "aux_sha256"));
+  hex32(hex, v.abc_sha256);
+  assert_string_equal(hex, fixture_text(r, "abc_eval_sha256"));
+  assert_int_equal(v.zeros, fixture_number(r, "aux_zeros"));
+  assert_int_equal(v.ones, fixture_number(r, "aux_ones"));
+  const json_t *blocks = json_object_get(r, "aux_block_sha256");
+  assert_int_equal(v.n_blocks, json_array_size(blocks));
+  for (size_t i = 0; i < v.n_blocks; i++) {
+    hex32(hex, v.blocks + 32 * i);
+    assert_string_equal(hex, json_string_value(json_array_get(blocks, i)));
+  }
+  assert_int_equal(v.n_rows, fixture_number(r, "num_constraints"));
+  assert_true(v.bad_row == UINT64_MAX);
+  cuzk_circuit_value_digests_clear(&v);
+  if (c->kind == CUZK_KIND_WINDOW) check_wrong_bit(c, &z);
+  cuzk_packed_clear(&z);
+}
+
 static void check(const char *record, const void *witness) {
   char path[200], hex[65], region[512];
   struct cuzk_assignment a;
@@ -63,6 +104,7 @@ static void check(const char *record, const void *witness) {
   assert_memory_equal(only.aux, a.aux, a.n_aux * sizeof(cuzk_fr));
   cuzk_assignment_clear(&only);
   packed_check(c, witness, &a, pool);
+  if (c->kind != CUZK_KIND_POREP || c->sector_bytes == 2048) check_digests(c, witness, r);
   cuzk_assignment_clear(&a);
   for (int k = 0; k < 3; k++) cuzk_free(abc[k]);
   json_decref(r);
