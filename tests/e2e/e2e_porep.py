@@ -75,6 +75,12 @@ class PoRep(ProgramTest):
         self.fails_once(6, "E_NOSPC", "prove", "porep", "--c1", c1, "--out", "/dev/full",
                         env=dict(os.environ, FIL_PROOFS_PARAMETER_CACHE=cache))
 
+    def test_synthetic_sector(self):
+        c1, out = self.path("c1.json"), self.path("proof")
+        self.ok("synth", "porep", "--sector-size", "2KiB", "--seed", "5", "--miner", "77", "--sector-number", "8", "--out", c1)
+        self.ok("prove", "porep", "--c1", c1, "--params", self.params, "--out", out, "--miner", "77", "--sector", "8")
+        self.ok("verify", "porep", "--c1", c1, "--vk", fixture("params/porep-2kib.vk"), "--proof", out)
+
     def fails_once(self, code, name, *words, **more):
         r = harness.run(*words, **more)
         self.assertEqual(r.returncode, code, r.stderr)
