@@ -68,6 +68,23 @@ class ProgramTest(unittest.TestCase):
         return e["detail"]
 
 
+def load(path):
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def inputs_of(stem):
+    """Kind, --meta and --vanilla of a bundled set of PoSt or update proofs: "s2k/window" has window.meta.json beside it."""
+    meta = stem + ".meta.json"
+    name = os.path.basename(stem)
+    if name == "update":
+        kind, files = "snap", [f"{stem}.p{k}.vanilla.bin" for k in range(load(meta)["partitions"])]
+    else:
+        kind = "winning-post" if name.startswith("winning") else "window-post"
+        files = [f"{stem}-{s['sector_number']}.vanilla.bin" for s in load(meta)["sectors"]]
+    return [kind, "--meta", meta, "--vanilla", *files]
+
+
 def main():
     global PROGRAM
     # the test files import this module by its name; run as a script it is another copy
