@@ -8,12 +8,39 @@
 #include <simdjson.h>
 
 #include <memory>
+#include <mutex>
 #include <new>
 
 namespace {
 struct index_handle {
   std::unique_ptr<simdjson::internal::dom_parser_implementation> impl;
 };
+
+// The first call makes simdjson compare its kernels with the processor, for which it keeps a few strings on the heap, in functions
+// that must not throw: a failed allocation there would end the process. A reserve made beforehand is given back to the heap when one
+// fails, and the allocation is tried again.
+std::mutex choosing;
+bool chosen;
+void *reserve;
+
+void give_back_reserve() {
+  ::operator delete(reserve);
+  reserve = nullptr;
+  std::set_new_handler(nullptr);
+}
+
+bool choose_kernel() {
+  const std::lock_guard<std::mutex> guard(choosing);
+  if (chosen) return true;
+  reserve = ::operator new(4096, std::nothrow);
+  if (!reserve) return false;
+  const std::new_handler before = std::set_new_handler(give_back_reserve);
+  chosen = simdjson::validate_utf8("", 0);
+  std::set_new_handler(before);
+  ::operator delete(reserve);
+  reserve = nullptr;
+  return chosen;
+}
 }  // namespace
 
 extern "C" cuzk_json_index_error cuzk_json_index(void **handle, const uint32_t **tokens, size_t *n_tokens, const uint8_t *data,
@@ -22,6 +49,7 @@ extern "C" cuzk_json_index_error cuzk_json_index(void **handle, const uint32_t *
   *tokens = nullptr;
   *n_tokens = 0;
   if (n == 0) return CUZK_JSON_INDEX_EMPTY;
+  if (!choose_kernel()) return CUZK_JSON_INDEX_NOMEM;
   std::unique_ptr<index_handle> h(new (std::nothrow) index_handle());
   if (!h) return CUZK_JSON_INDEX_NOMEM;
   simdjson::error_code e = simdjson::get_active_implementation()->create_dom_parser_implementation(n, 1, h->impl);

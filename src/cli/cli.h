@@ -133,7 +133,8 @@ double cli_seconds_since(uint64_t ns);
 double cli_cpu_seconds(void);
 /** Anonymous memory of this process now, bytes; 0 where the system does not say. */
 uint64_t cli_anon_bytes(void);
-/** Sets up c->meter and c->progress from the options; also lets an interrupt (SIGINT, SIGTERM) cancel the work. */
+/** Sets up c->meter and c->progress from the options; also lets an interrupt (SIGINT, SIGTERM) cancel the work, and ends the program
+ *  with a message and the exit code of E_IO when a mapped file is cut short, or its disk fails, while it is used. */
 void cli_meter_start(struct cli *c, bool shown, bool tty);
 /** Ends the running stage: the line is completed and its time noted. */
 void cli_meter_end(struct cli *c);
@@ -153,6 +154,10 @@ json_t *cli_stage_times(const struct cli *c);
 
 /* ---- record.c: JSON files and bytes ---- */
 
+/** jansson's allocator. That library leaves a member out, cuts a string short or takes a document for malformed when memory fails
+ *  it: so each failure is remembered, and what was made since is not to be trusted. */
+void *cli_json_alloc(size_t bytes);
+bool cli_json_starved(void);
 /** Parses a JSON file of at most 64 MiB. Errors: E_NOENT, E_IO, E_FORMAT, E_NOMEM. */
 enum cuzk_status cli_json_load(json_t **out, const char *path, struct cuzk_detail *d);
 /** Is path, which is to be written, none of the input files (NULL entries are skipped)? Errors: E_ARG. */

@@ -38,8 +38,8 @@ static enum cuzk_status write_proofs(struct cli *c, const uint8_t *bytes, unsign
   const char *path = c->opt[OPT_OUT];
   if (!c->json) return cuzk_file_write(path, bytes, (size_t)count * CUZK_PROOF_BYTES, &c->detail);
   char *text = json_dumps(count == 1 ? json_array_get(proofs, 0) : proofs, JSON_SORT_KEYS | JSON_COMPACT);
-  if (!text) return cuzk_fail(&c->detail, CUZK_E_NOMEM, "%s: the proof's JSON", path);
-  enum cuzk_status st = cuzk_file_write(path, text, strlen(text), &c->detail);
+  enum cuzk_status st = text && !cli_json_starved() ? cuzk_file_write(path, text, strlen(text), &c->detail)
+                                                    : cuzk_fail(&c->detail, CUZK_E_NOMEM, "%s: the proof's JSON", path);
   cuzk_free(text);
   return st;
 }

@@ -188,7 +188,7 @@ enum cuzk_status cli_help(struct cli *c) {
 
 int main(int argc, char **argv) {
   struct cli c = {0};
-  json_set_alloc_funcs(cuzk_malloc, cuzk_free);
+  json_set_alloc_funcs(cli_json_alloc, cuzk_free);
   enum cuzk_status st = cli_parse(&c, argc, argv);
   if (st == CUZK_OK && (!c.command || c.opt[OPT_HELP])) {
     cli_print_help(c.command);
@@ -202,13 +202,14 @@ int main(int argc, char **argv) {
     cli_meter_start(&c, !c.quiet && (progress == 1 || (progress == 0 && tty)), tty);
     st = cuzk_pool_create(&c.pool, (unsigned)threads);
     if (st != CUZK_OK)
-      (void)cuzk_fail(&c.detail, st, "%u threads cannot be started", (unsigned)threads);
+      (void)cuzk_fail(&c.detail, st, "%u threads cannot be started", threads ? (unsigned)threads : cuzk_cpu_available());
     else
       st = c.command->run(&c);
     cli_meter_end(&c);
   }
 out:
   if (st == CUZK_OK) st = cli_flush(&c);
+  if (st == CUZK_OK && cli_json_starved()) st = cuzk_fail(&c.detail, CUZK_E_NOMEM, "the result is not complete");
   if (st != CUZK_OK) cli_print_error(c.json, st, c.detail.text);
   cuzk_pool_destroy(&c.pool);
   if (st != CUZK_OK) return cuzk_status_exit_code(st);

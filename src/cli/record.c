@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* JSON files that are small enough to hold as a tree: records, toxic waste, randomness, proofs. */
+#include <setjmp.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -8,16 +9,42 @@
 #include "base/hex.h"
 #include "cli/cli.h"
 
+static bool starved;
+static jmp_buf *parsing; /* where a parse is given up, while one runs */
+
+void *cli_json_alloc(size_t bytes) {
+  void *p = cuzk_malloc(bytes);
+  if (p) return p;
+  starved = true;
+  if (parsing) longjmp(*parsing, 1);
+  return NULL;
+}
+
+bool cli_json_starved(void) { return starved; }
+
+/* NULL: no JSON, or no memory. jansson's parser does not survive each failed allocation (2.14 writes through a null buffer after
+ * some), so it never sees one: the parse is left, with what it held, to the end of the process, which is near. */
+static json_t *parse(const struct cuzk_file *f, json_error_t *e) {
+  jmp_buf back;
+  json_t *volatile v = NULL;
+  if (setjmp(back) == 0) {
+    parsing = &back;
+    v = json_loadb((const char *)f->data, f->n, JSON_REJECT_DUPLICATES, e);
+  }
+  parsing = NULL;
+  return v;
+}
+
 enum cuzk_status cli_json_load(json_t **out, const char *path, struct cuzk_detail *d) {
   struct cuzk_file f = {0};
   *out = NULL;
   enum cuzk_status st = cuzk_file_read(&f, path, UINT64_C(64) << 20, d);
   if (st != CUZK_OK) return st;
   json_error_t e;
-  *out = json_loadb((const char *)f.data, f.n, JSON_REJECT_DUPLICATES, &e);
+  *out = parse(&f, &e);
   cuzk_file_clear(&f);
   if (*out) return CUZK_OK;
-  if (json_error_code(&e) == json_error_out_of_memory) return cuzk_fail(d, CUZK_E_NOMEM, "%s: does not fit the memory", path);
+  if (starved) return cuzk_fail(d, CUZK_E_NOMEM, "%s: does not fit the memory", path);
   return cuzk_fail(d, CUZK_E_FORMAT, "%s: not JSON: %s at byte %d", path, e.text, e.position);
 }
 
@@ -31,7 +58,7 @@ enum cuzk_status cli_check_out(const char *path, const char *const *inputs, size
 }
 
 json_t *cli_hex(const uint8_t *p, size_t n) {
-  char *text = cuzk_malloc(2 * n + 1);
+  char *text = cli_json_alloc(2 * n + 1);
   if (!text) return NULL;
   cuzk_hex_encode(text, p, n);
   json_t *s = json_stringn(text, 2 * n);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,42 @@ static void on_signal(int sig) {
   /* the second one ends the program at once */
   (void)signal(sig, SIG_DFL);
   interrupted = 1;
+}
+
+/* Written before the handler is set, so that the handler only has to write it out. */
+static char bus_message[320];
+
+static void on_bus(int sig, siginfo_t *info, void *context) {
+  static _Atomic bool told;
+  (void)context;
+  if (info->si_code != BUS_ADRERR) { /* not a mapping without its file: returning repeats the fault, which then ends the program */
+    (void)signal(sig, SIG_DFL);
+    return;
+  }
+  /* every thread that meets the hole comes here; the first one speaks */
+  if (atomic_exchange(&told, true))
+    for (;;) (void)pause();
+  for (const char *p = bus_message, *end = p + strlen(p); p < end;) {
+    const ssize_t n = write(STDERR_FILENO, p, (size_t)(end - p));
+    if (n <= 0) break;
+    p += n;
+  }
+  _exit(cuzk_status_exit_code(CUZK_E_IO));
+}
+
+static void watch_mappings(bool json, bool tty) {
+  const enum cuzk_status st = CUZK_E_IO;
+  const char *const detail = "an input file was cut short, or cannot be read, while it is used";
+  struct sigaction sa;
+  if (json)
+    (void)snprintf(bus_message, sizeof bus_message, "{\"name\":\"%s\",\"code\":%d,\"text\":\"%s\",\"detail\":\"%s\"}\n",
+                   cuzk_status_name(st), (int)st, cuzk_status_text(st), detail);
+  else
+    (void)snprintf(bus_message, sizeof bus_message, "%scuzk: %s (%s)\n", tty ? "\r\033[K" : "", detail, cuzk_status_name(st));
+  memset(&sa, 0, sizeof sa);
+  sa.sa_sigaction = on_bus;
+  sa.sa_flags = SA_SIGINFO;
+  (void)sigaction(SIGBUS, &sa, NULL);
 }
 
 uint64_t cli_now_ns(void) {
@@ -99,6 +136,7 @@ void cli_meter_start(struct cli *c, bool shown, bool tty) {
   /* a reader that went away, or a file over its size limit, is reported by the write, not by a signal */
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGXFSZ, SIG_IGN);
+  watch_mappings(c->json, tty);
 }
 
 void cli_meter_end(struct cli *c) {
@@ -147,7 +185,10 @@ enum cuzk_status cli_flush(struct cli *c) {
 }
 
 enum cuzk_status cli_print_json(struct cli *c, json_t *value) {
-  if (!value) return cuzk_fail(&c->detail, CUZK_E_NOMEM, "the result does not fit the memory");
+  if (!value || cli_json_starved()) {
+    json_decref(value);
+    return cuzk_fail(&c->detail, CUZK_E_NOMEM, "the result does not fit the memory");
+  }
   errno = 0;
   const int rc = json_dumpf(value, stdout, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_REAL_PRECISION(9));
   const int err = errno;

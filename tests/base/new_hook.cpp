@@ -10,16 +10,18 @@ void cuzk_free(void *p);
 
 void *operator new(size_t n, const std::nothrow_t &) noexcept { return cuzk_malloc(n); }
 void *operator new[](size_t n, const std::nothrow_t &) noexcept { return cuzk_malloc(n); }
-void *operator new(size_t n) {
-  void *p = cuzk_malloc(n);
-  if (!p) std::abort();  // a library that allocates this way could not report the failure
-  return p;
+// As the standard has it: a handler may find memory, and without one there is nothing left to do.
+static void *insist(size_t n) {
+  for (;;) {
+    void *p = cuzk_malloc(n);
+    if (p) return p;
+    const std::new_handler more = std::get_new_handler();
+    if (!more) std::abort();  // a library that allocates this way could not report the failure
+    more();
+  }
 }
-void *operator new[](size_t n) {
-  void *p = cuzk_malloc(n);
-  if (!p) std::abort();
-  return p;
-}
+void *operator new(size_t n) { return insist(n); }
+void *operator new[](size_t n) { return insist(n); }
 void operator delete(void *p) noexcept { cuzk_free(p); }
 void operator delete[](void *p) noexcept { cuzk_free(p); }
 void operator delete(void *p, size_t) noexcept { cuzk_free(p); }

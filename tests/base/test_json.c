@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "testing.h"
 
 #include "base/alloc.h"
@@ -396,6 +399,30 @@ static void writer_forms(void **state) {
   }
 }
 
+/* What the libraries do once, at their first use, is only seen by a process of its own. */
+static void first_use_survives_failed_allocations(void **state) {
+  (void)state;
+  bool reached = true;
+  for (uint64_t k = 1; reached && k < 100; k++) {
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      struct cuzk_json *j;
+      cuzk_alloc_fail_at(k);
+      const enum cuzk_status st = open_text(&j, "[1]");
+      const bool asked = cuzk_alloc_count() >= k;
+      if (st == CUZK_OK) cuzk_json_close(&j);
+      _exit(st == CUZK_OK ? (asked ? 1 : 0) : st == CUZK_E_NOMEM && asked ? 1 : 2);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    assert_in_range(WEXITSTATUS(how), 0, 1);
+    reached = WEXITSTATUS(how) == 1;
+  }
+  assert_false(reached);
+}
+
 static void every_allocation_may_fail(void **state) {
   (void)state;
   const int64_t live = cuzk_alloc_live();
@@ -443,6 +470,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
   test_seed();
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(first_use_survives_failed_allocations), /* first: see there */
       cmocka_unit_test(grammar_accepts),
       cmocka_unit_test(grammar_refuses),
       cmocka_unit_test(depth_limit),
