@@ -133,7 +133,7 @@ double cli_seconds_since(uint64_t ns);
 double cli_cpu_seconds(void);
 /** Anonymous memory of this process now, bytes; 0 where the system does not say. */
 uint64_t cli_anon_bytes(void);
-/** Sets up c->meter and c->progress from the options; also lets an interrupt (SIGINT, SIGTERM) cancel the work, and ends the program
+/** Sets up c->meter and c->progress from the options; also lets SIGINT, SIGTERM and SIGHUP cancel the work, and ends the program
  *  with a message and the exit code of E_IO when a mapped file is cut short, or its disk fails, while it is used. */
 void cli_meter_start(struct cli *c, bool shown, bool tty);
 /** Ends the running stage: the line is completed and its time noted. */

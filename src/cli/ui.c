@@ -131,8 +131,12 @@ void cli_meter_start(struct cli *c, bool shown, bool tty) {
   struct sigaction sa;
   memset(&sa, 0, sizeof sa);
   sa.sa_handler = on_signal;
-  (void)sigaction(SIGINT, &sa, NULL);
-  (void)sigaction(SIGTERM, &sa, NULL);
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+    struct sigaction before;
+    /* what nohup, or a shell for its background jobs, has switched off stays off */
+    if (sigaction(ends[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN) (void)sigaction(ends[i], &sa, NULL);
+  }
   /* a reader that went away, or a file over its size limit, is reported by the write, not by a signal */
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGXFSZ, SIG_IGN);

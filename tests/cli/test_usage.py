@@ -134,9 +134,15 @@ class Progress(ProgramTest):
         self.assertIn(b"%", seen)
 
     def test_interrupt_cancels_and_leaves_nothing(self):
-        for sig in (signal.SIGINT, signal.SIGTERM):
+        def wanted():  # the tests themselves may run under nohup, or in the background
+            for sig in (signal.SIGINT, signal.SIGHUP):
+                signal.signal(sig, signal.SIG_DFL)
+        for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             p = subprocess.Popen([harness.PROGRAM, "params", "generate", "porep-2kib", "--out", self.path("x.params"), "--json"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=wanted)
+            while not os.listdir(self.dir):
+                self.assertIsNone(p.poll())
+                time.sleep(0.01)
             time.sleep(1.0)
             p.send_signal(sig)
             out, err = p.communicate(timeout=300)
