@@ -18,7 +18,9 @@ _cuzk() {
     --progress) COMPREPLY=($(compgen -W "always never auto" -- "$cur")); return ;;
     --group) COMPREPLY=($(compgen -W "g1 g2" -- "$cur")); return ;;
     --scalars) COMPREPLY=($(compgen -W "random bits ones" -- "$cur")); return ;;
-    --threads | --partition | --log2 | --runs | --peer) return ;;
+    --sector-size) COMPREPLY=($(compgen -W "2KiB 4KiB 16KiB 32KiB 8MiB 512MiB 32GiB 64GiB" -- "$cur")); return ;;
+    --api) COMPREPLY=($(compgen -W "1.0 1.1 1.2" -- "$cur")); return ;;
+    --threads | --seed | --sectors | --sector-number | --partition | --log2 | --runs | --peer) return ;;
   esac
   local list
   list=$("$program" help 2>/dev/null | awk '/^commands:/ {on = 1; next} on && /^  / {print substr($0, 3, 20)} on && !/^  / {exit}')

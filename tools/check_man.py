@@ -46,7 +46,7 @@ def main():
     program = sys.argv[1]
     man, bad = man_sections(), []
     listing = help_of(program, [])
-    commands = [m.group(1).strip() for m in re.finditer(r"^  ((?:[a-z]+ )?[a-z]+) +\S", listing, re.M)]
+    commands = [m.group(1).strip() for m in re.finditer(r"^  ((?:[a-z]+ )?[a-z-]+) +\S", listing, re.M)]
     if set(man["COMMON OPTIONS"]) != COMMON:
         bad.append(f"common options of the man page: {sorted(man['COMMON OPTIONS'])}")
     for command in commands:
