@@ -61,7 +61,9 @@ static void expect(bool ok, const char *what, size_t n, const char *how) {
 
 /* One JSON object of the result list. */
 static void report(const char *op, unsigned log_n, double ms, double floor_ms, const char *more) {
-  printf("%-22s 2^%-3u %10.3f ms   floor %9.3f ms   x%.2f  %s\n", op, log_n, ms, floor_ms, floor_ms > 0 ? ms / floor_ms : 0, more);
+  printf("%-22s 2^%-3u %10.3f ms", op, log_n, ms);
+  if (floor_ms > 0) printf("   floor %9.3f ms   x%.2f  %s", floor_ms, ms / floor_ms, more);
+  printf("\n");
   fflush(stdout);
   if (json)
     fprintf(json, "%s\n  {\"op\": \"%s\", \"log2_n\": %u, \"ms\": %.4f, \"floor_ms\": %.4f%s%s}", json_items++ ? "," : "", op, log_n,

@@ -195,7 +195,8 @@ __global__ void __launch_bounds__(CurveTraits<F>::threads, CurveTraits<F>::block
       sub(den, qx, px);
       if (is_zero(den) || is_zero(px) || is_zero(qx)) {
         /* Left out of the product; the place of its running product gets a mark that no field element looks like. */
-        prefix[(i * VECTORS + VECTORS - 1) * THREADS] = make_uint4(RARE, RARE, RARE, RARE);
+#pragma unroll
+        for (int w = 0; w < VECTORS; w++) prefix[(i * VECTORS + w) * THREADS] = make_uint4(RARE, RARE, RARE, RARE);
         rare_any = true;
         rare_first = rare_first || i == 0;
       } else if (i == 0) {
