@@ -81,10 +81,36 @@ class PoRep(ProgramTest):
         self.ok("prove", "porep", "--c1", c1, "--params", self.params, "--out", out, "--miner", "77", "--sector", "8")
         self.ok("verify", "porep", "--c1", c1, "--vk", fixture("params/porep-2kib.vk"), "--proof", out)
 
-    def fails_once(self, code, name, *words, **more):
+    def test_bad_points_in_the_parameters(self):
+        sections = self.ok_json("params", "inspect", self.params, "--no-digests")["sections"]
+        outside = harness.g1_bytes(*harness.g1_outside_subgroup())
+        words = ("prove", "porep", "--c1", fixture("sectors/s2k/porep-10.c1.json"), "--params", self.params, "--out",
+                 self.path("proof"))
+        with open(self.params, "r+b") as f:
+            def change(section, index, size, point, name, says):
+                at = sections[section]["offset"] + 4 + size * (index % sections[section]["count"])
+                f.seek(at)
+                was = f.read(size)
+                try:
+                    f.seek(at)
+                    f.write(point(was))
+                    f.flush()
+                    self.fails_once(3, name, *words, says=says)
+                    self.assertEqual(os.listdir(self.dir), [])
+                finally:
+                    f.seek(at)
+                    f.write(was)
+                    f.flush()
+            # off the curve: found on the way in; on it, but outside the subgroup: the finished proof is not handed out
+            change("h", 1000, 96, lambda p: p[:-1] + bytes([p[-1] ^ 1]), "E_NOT_CURVE", "h[1000]")
+            change("b_g2", -1, 192, lambda p: p[:-1] + bytes([p[-1] ^ 1]), "E_NOT_CURVE", "b_g2[")
+            change("l", -3, 96, lambda p: outside, "E_NOT_GROUP", "outside the subgroup")
+
+    def fails_once(self, code, name, *words, says="", **more):
         r = harness.run(*words, **more)
         self.assertEqual(r.returncode, code, r.stderr)
         self.assertIn(f"({name})", r.stderr)
+        self.assertIn(says, r.stderr)
 
 
 if __name__ == "__main__":
