@@ -277,8 +277,15 @@ static void canonicalise(struct cuzk_cs *cs, struct cuzk_lc *l) {
 static void evaluate(const struct cuzk_cs *cs, cuzk_fr *out, const struct cuzk_lc *l) {
   cuzk_fr sum = cuzk_fr_zero, m;
   for (uint32_t i = 0; i < l->n; i++) {
-    const cuzk_fr *v = cuzk_cs_value(cs, l->t[i].var);
     const cuzk_coeff c = l->t[i].coeff;
+    if (cs->given && l->t[i].var & CUZK_VAR_AUX) { /* most terms are bits: their coefficient counts or not */
+      const uint32_t j = l->t[i].var - CUZK_VAR_AUX, w = j / 64, s = j % 64;
+      if (!(cs->is_field[w] >> s & 1)) {
+        if (cs->bits[w] >> s & 1) cuzk_fr_add(&sum, &sum, &cs->coeffs->value[c]);
+        continue;
+      }
+    }
+    const cuzk_fr *v = cuzk_cs_value(cs, l->t[i].var);
     if (cuzk_fr_is_zero(v)) continue;
     if (c == CUZK_COEFF_ONE) {
       cuzk_fr_add(&sum, &sum, v);
