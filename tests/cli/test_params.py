@@ -147,6 +147,8 @@ class Params(ProgramTest):
         self.fails(3, "E_FORMAT", *words, "--out", self.dir)
         self.fails(2, "E_ARG", *words, "--out", self.toxic, says="is an input")
         self.fails(2, "E_ARG", *words, "--out", self.file, "--vk", self.file)
+        self.fails(2, "E_ARG", *words, "--out", self.file, "--vk", self.path("./small.params"), says="the same file")
+        self.fails(2, "E_ARG", *words, "--out", "small.params", "--vk", self.file, says="the same file", cwd=self.dir)
         with open(self.toxic, encoding="utf-8") as f:
             self.assertIn("toxic_waste_le", json.load(f))
         self.assertEqual(os.listdir(self.dir), ["toxic.json"])
