@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "base/pool.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/alloc.h"
@@ -60,6 +61,47 @@ static void a_loop_inside_a_task_runs_on_its_own_thread(void **state) {
   free(w);
 }
 
+struct rival {
+  struct work *w;
+  _Atomic unsigned done;
+};
+
+static void count_done(void *v, size_t i, unsigned worker) {
+  struct rival *r = v;
+  (void)i;
+  if (worker >= r->w->n_workers) atomic_store(&r->w->worker_out_of_range, true);
+  atomic_fetch_add(&r->done, 1);
+}
+
+static void *compete(void *v) {
+  struct rival *r = v;
+  for (unsigned round = 1; round <= 300; round++) {
+    cuzk_pool_run(r->w->pool, count_done, r, 20);
+    if (atomic_load(&r->done) != 20 * round) return v; /* a loop came back before its tasks were done */
+  }
+  return NULL;
+}
+
+static void loops_of_two_threads_do_not_mix(void **state) {
+  (void)state;
+  struct work *w = calloc(1, sizeof *w);
+  assert_non_null(w);
+  w->n_workers = 3;
+  assert_int_equal(cuzk_pool_create(&w->pool, 3), CUZK_OK);
+  struct rival a = {.w = w}, b = {.w = w};
+  pthread_t t;
+  void *late;
+  assert_int_equal(pthread_create(&t, NULL, compete, &a), 0);
+  assert_null(compete(&b));
+  assert_int_equal(pthread_join(t, &late), 0);
+  assert_null(late);
+  assert_int_equal(a.done, 6000);
+  assert_int_equal(b.done, 6000);
+  assert_false(w->worker_out_of_range);
+  cuzk_pool_destroy(&w->pool);
+  free(w);
+}
+
 static void creation_survives_every_failed_allocation(void **state) {
   (void)state;
   int64_t live = cuzk_alloc_live();
@@ -86,6 +128,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_task_runs_exactly_once),
       cmocka_unit_test(a_loop_inside_a_task_runs_on_its_own_thread),
+      cmocka_unit_test(loops_of_two_threads_do_not_mix),
       cmocka_unit_test(creation_survives_every_failed_allocation),
   };
   return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
