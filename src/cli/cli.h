@@ -160,8 +160,10 @@ void *cli_json_alloc(size_t bytes);
 bool cli_json_starved(void);
 /** Parses a JSON file of at most 64 MiB. Errors: E_NOENT, E_IO, E_FORMAT, E_NOMEM. */
 enum cuzk_status cli_json_load(json_t **out, const char *path, struct cuzk_detail *d);
-/** Is path, which is to be written, none of the input files (NULL entries are skipped)? Errors: E_ARG. */
+/** Can path be written, and is it none of the input files (NULL entries are skipped)? Errors: those of cuzk_outfile_open; E_ARG. */
 enum cuzk_status cli_check_out(const char *path, const char *const *inputs, size_t n, struct cuzk_detail *d);
+/** Would files written under these names be one file? */
+bool cli_same_place(const char *a, const char *b);
 /** New JSON string of n bytes in hex. */
 json_t *cli_hex(const uint8_t *p, size_t n);
 /** New JSON string of an element, 32 bytes little-endian, hex. */

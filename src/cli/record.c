@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* JSON files that are small enough to hold as a tree: records, toxic waste, randomness, proofs. */
 #include <setjmp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -50,11 +53,35 @@ enum cuzk_status cli_json_load(json_t **out, const char *path, struct cuzk_detai
 
 enum cuzk_status cli_check_out(const char *path, const char *const *inputs, size_t n, struct cuzk_detail *d) {
   struct stat to, from;
-  if (stat(path, &to) != 0) return CUZK_OK;
+  struct cuzk_outfile *probe;
+  const bool there = stat(path, &to) == 0;
+  /* the work takes minutes: a place where its result cannot go is found before. Opening a pipe would wait for its reader. */
+  if (!there || S_ISREG(to.st_mode) || S_ISDIR(to.st_mode)) {
+    enum cuzk_status st = cuzk_outfile_open(&probe, path, d);
+    if (st != CUZK_OK) return st;
+    cuzk_outfile_abort(&probe);
+  }
+  if (!there) return CUZK_OK;
   for (size_t i = 0; i < n; i++)
     if (inputs[i] && stat(inputs[i], &from) == 0 && to.st_dev == from.st_dev && to.st_ino == from.st_ino)
       return cuzk_fail(d, CUZK_E_ARG, "%s is an input: it would be overwritten", path);
   return CUZK_OK;
+}
+
+/* Where a file that is written under this name ends up: links followed, the folder's name made absolute. */
+static bool end_of_path(char out[PATH_MAX], const char *path) {
+  if (realpath(path, out)) return true;
+  char folder[PATH_MAX], whole[PATH_MAX];
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const int n = slash ? (int)(slash - path) : 0;
+  if (snprintf(folder, sizeof folder, "%.*s", n ? n : 1, n ? path : slash ? "/" : ".") >= (int)sizeof folder) return false;
+  if (!realpath(folder, whole)) return false;
+  return snprintf(out, PATH_MAX, "%s/%s", whole, name) < PATH_MAX;
+}
+
+bool cli_same_place(const char *a, const char *b) {
+  char x[PATH_MAX], y[PATH_MAX];
+  return !strcmp(a, b) || (end_of_path(x, a) && end_of_path(y, b) && !strcmp(x, y));
 }
 
 json_t *cli_hex(const uint8_t *p, size_t n) {

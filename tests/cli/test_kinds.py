@@ -282,6 +282,20 @@ class Kinds(ProgramTest):
         self.fails(2, "E_ARG", "prove", kind, *words, "--params", self.params, "--out", words[3], says="is an input")
         self.fails(6, "E_NOENT", "prove", kind, *words, self.path("missing"), "--params", self.params, "--out", self.path("o"), says="missing")
 
+    def test_places_that_cannot_be_written(self):
+        """Found before any proving: no timings come first."""
+        words = inputs_of(fixture("sectors/s2k/window"))
+        for out, code, name in ((self.dir, 3, "E_FORMAT"), (self.path("none/out"), 6, "E_NOENT"), (self.path("x" * 300), 6, "E_IO")):
+            self.fails(code, name, "prove", *words, "--params", self.params, "--out", out)
+            self.fails(code, name, "params", "generate", "sha256-32", "--out", out)
+            self.fails(code, name, "params", "generate", "sha256-32", "--out", self.path("p"), "--vk", out)
+        self.assertEqual(os.listdir(self.dir), [])
+        self.write("real", b"x")
+        os.symlink("real", self.path("link"))
+        for vk in (self.path("./real"), self.path("link"), os.path.relpath(self.path("real"))):
+            self.fails(2, "E_ARG", "params", "generate", "sha256-32", "--out", self.path("real"), "--vk", vk, says="same file")
+        self.assertEqual(self.read("real"), b"x")
+
     def test_measured(self):
         kind, *words = inputs_of(fixture("sectors/x2k/window3"))
         out = self.ok_json("bench", "prove", kind, *words, "--params", self.params, "--partition", "1", "--runs", "1")
