@@ -35,6 +35,19 @@ void cuzk_fr_inv_var(cuzk_fr *r, const cuzk_fr *a) {
 #define FIELD_POW
 #include "ff/field_tmpl.h"
 
+void cuzk_fr_dot(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b, size_t stride, size_t n) {
+  *r = cuzk_fr_zero;
+  for (size_t at = 0; at < n; at += CUZK_FR_DOT_MAX) {
+    cuzk_fr x;
+    const size_t k = n - at < CUZK_FR_DOT_MAX ? n - at : CUZK_FR_DOT_MAX;
+    cuzk_ff_ops.fr_dot(x.l, a[at].l, b[at * stride].l, stride * sizeof *b, k);
+    if (at)
+      cuzk_fr_add(r, r, &x);
+    else
+      *r = x;
+  }
+}
+
 void cuzk_fr_to_canon(uint64_t out[4], const cuzk_fr *a) {
   static const uint64_t one[4] = {1};
   cuzk_ff_ops.fr_mul(out, a->l, one);

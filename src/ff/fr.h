@@ -55,6 +55,8 @@ static inline void cuzk_fr_sqr(cuzk_fr *r, const cuzk_fr *a) {
   cuzk_ff_ops.fr_sqr(r->l, a->l);
   CUZK_FF_CHECK(cuzk_fr_is_reduced(r));
 }
+/** *r = a[0] b[0] + a[1] b[stride] + ... of n products (0 gives 0), one reduction for many; a and b do not overlap r. */
+void cuzk_fr_dot(cuzk_fr *r, const cuzk_fr *a, const cuzk_fr *b, size_t stride, size_t n);
 /** *r = -a */
 static inline void cuzk_fr_neg(cuzk_fr *r, const cuzk_fr *a) { cuzk_fr_sub(r, &cuzk_fr_zero, a); }
 /** *r = 2 a */

@@ -2,6 +2,7 @@
 #include "ff/ops.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "ff/fp.h"
@@ -23,6 +24,15 @@
 #include "ff/mont_tmpl.h"
 
 static void fp_sqr_c(uint64_t r[6], const uint64_t a[6]) { fp_mul_c(r, a, a); }
+static void fr_dot_c(uint64_t r[4], const uint64_t *a, const uint64_t *b, size_t stride, size_t n) {
+  uint64_t sum[4], x[4];
+  fr_mul_c(sum, a, b);
+  for (size_t i = 1; i < n; i++) {
+    fr_mul_c(x, a + 4 * i, b + i * (stride / 8));
+    fr_add_c(sum, sum, x);
+  }
+  memcpy(r, sum, sizeof sum);
+}
 static void fr_sqr_c(uint64_t r[4], const uint64_t a[4]) { fr_mul_c(r, a, a); }
 
 /* Karatsuba: a0 b1 + a1 b0 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1 */
@@ -51,6 +61,7 @@ static void fp2_sqr_c(uint64_t r[12], const uint64_t a[12]) {
   {                                                                                                                        \
     .fp_add = fp_add_c, .fp_sub = fp_sub_c, .fp_mul = fp_mul_c, .fp_sqr = fp_sqr_c, .fp2_mul = fp2_mul_c,                  \
     .fp2_sqr = fp2_sqr_c, .fr_add = fr_add_c, .fr_sub = fr_sub_c, .fr_mul = fr_mul_c, .fr_sqr = fr_sqr_c,                  \
+    .fr_dot = fr_dot_c,                                                                                                    \
   }
 
 struct cuzk_ff_ops cuzk_ff_ops = PORTABLE;
@@ -68,6 +79,7 @@ void cuzk_fp2_mul_mulx(uint64_t r[12], const uint64_t a[12], const uint64_t b[12
 void cuzk_fp2_sqr_mulx(uint64_t r[12], const uint64_t a[12]);
 void cuzk_fr_mul_mulx(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
 void cuzk_fr_sqr_mulx(uint64_t r[4], const uint64_t a[4]);
+void cuzk_fr_dot_mulx(uint64_t r[4], const uint64_t *a, const uint64_t *b, size_t stride, size_t n);
 #endif
 
 void cuzk_ff_ops_init(struct cuzk_ff_ops *o, unsigned cpu) {
@@ -84,6 +96,7 @@ void cuzk_ff_ops_init(struct cuzk_ff_ops *o, unsigned cpu) {
   o->fp2_sqr = cuzk_fp2_sqr_mulx;
   o->fr_mul = cuzk_fr_mul_mulx;
   o->fr_sqr = cuzk_fr_sqr_mulx;
+  o->fr_dot = cuzk_fr_dot_mulx;
 #else
   (void)cpu;
 #endif

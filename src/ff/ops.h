@@ -5,6 +5,7 @@
  *  Outputs may be the same array as an input. */
 #ifndef CUZK_FF_OPS_H
 #define CUZK_FF_OPS_H
+#include <stddef.h>
 #include <stdint.h>
 
 /* Invariants of the inline wrappers, executed in VERIFY builds. */
@@ -14,6 +15,8 @@
 #else
 #define CUZK_FF_CHECK(cond) ((void)0)
 #endif
+
+#define CUZK_FR_DOT_MAX ((size_t)15)
 
 struct cuzk_ff_ops {
   void (*fp_add)(uint64_t r[6], const uint64_t a[6], const uint64_t b[6]);
@@ -29,6 +32,8 @@ struct cuzk_ff_ops {
   /** As fp_mul; b may be any 256-bit value. */
   void (*fr_mul)(uint64_t r[4], const uint64_t a[4], const uint64_t b[4]);
   void (*fr_sqr)(uint64_t r[4], const uint64_t a[4]);
+  /** Sum of n Montgomery products, 1 to CUZK_FR_DOT_MAX, of elements 4 limbs (a) and stride bytes (b) apart. */
+  void (*fr_dot)(uint64_t r[4], const uint64_t *a, const uint64_t *b, size_t stride, size_t n);
 };
 
 /** Written once, before main; constant afterwards. */

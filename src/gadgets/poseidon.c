@@ -194,14 +194,8 @@ static cuzk_fr *quintic(cuzk_fr *v, cuzk_fr *x, const cuzk_fr *c) {
 }
 
 static void dense_values(cuzk_fr *s, const cuzk_fr *m, unsigned t) {
-  cuzk_fr u[MAX_T], x;
-  for (unsigned j = 0; j < t; j++) {
-    cuzk_fr_mul(&u[j], &s[0], &m[j]);
-    for (unsigned i = 1; i < t; i++) {
-      cuzk_fr_mul(&x, &s[i], &m[i * t + j]);
-      cuzk_fr_add(&u[j], &u[j], &x);
-    }
-  }
+  cuzk_fr u[MAX_T];
+  for (unsigned j = 0; j < t; j++) cuzk_fr_dot(&u[j], s, &m[j], t, t);
   memcpy(s, u, t * sizeof *s);
 }
 
@@ -229,10 +223,8 @@ static void compute(cuzk_fr *v, const struct cuzk_poseidon *p, const cuzk_fr *in
     *v++ = s[0];
     v = quintic(v, &s[0], c);
     cuzk_fr first;
-    cuzk_fr_mul(&first, &sp[0], &s[0]);
+    cuzk_fr_dot(&first, sp, s, 1, t);
     for (unsigned j = 1; j < t; j++) {
-      cuzk_fr_mul(&x, &sp[j], &s[j]);
-      cuzk_fr_add(&first, &first, &x);
       cuzk_fr_mul(&x, &sp[t + j - 1], &s[0]);
       cuzk_fr_add(&s[j], &s[j], &x);
     }

@@ -62,25 +62,12 @@ static void grain_fr(struct grain *g, cuzk_fr *out) {
 
 /* r = m x, m n by n row by row; r and x distinct. */
 static void mat_vec(cuzk_fr *r, const cuzk_fr *m, const cuzk_fr *x, unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    r[i] = cuzk_fr_zero;
-    for (unsigned j = 0; j < n; j++) {
-      cuzk_fr p;
-      cuzk_fr_mul(&p, &m[i * n + j], &x[j]);
-      cuzk_fr_add(&r[i], &r[i], &p);
-    }
-  }
+  for (unsigned i = 0; i < n; i++) cuzk_fr_dot(&r[i], x, &m[i * n], 1, n);
 }
 
 /* r = x m (row vector); r and x distinct. */
 static void vec_mat(cuzk_fr *r, const cuzk_fr *x, const cuzk_fr *m, unsigned n) {
-  for (unsigned j = 0; j < n; j++) r[j] = cuzk_fr_zero;
-  for (unsigned i = 0; i < n; i++)
-    for (unsigned j = 0; j < n; j++) {
-      cuzk_fr p;
-      cuzk_fr_mul(&p, &x[i], &m[i * n + j]);
-      cuzk_fr_add(&r[j], &r[j], &p);
-    }
+  for (unsigned j = 0; j < n; j++) cuzk_fr_dot(&r[j], x, &m[j], n, n);
 }
 
 /* inv = m^-1 by Gauss-Jordan; m is destroyed. Minors of Cauchy matrices are regular, so a pivot is always found. */
@@ -275,10 +262,8 @@ void cuzk_poseidon_hash(cuzk_fr *r, const struct cuzk_poseidon *p, const cuzk_fr
   for (unsigned round = 0; round < p->n_partial; round++, c++, sp += t + p->arity) {
     cuzk_fr m, first;
     pow5_add(&s[0], c);
-    cuzk_fr_mul(&first, &sp[0], &s[0]);
+    cuzk_fr_dot(&first, sp, s, 1, t);
     for (unsigned j = 1; j < t; j++) {
-      cuzk_fr_mul(&m, &sp[j], &s[j]);
-      cuzk_fr_add(&first, &first, &m);
       cuzk_fr_mul(&m, &sp[t + j - 1], &s[0]);
       cuzk_fr_add(&s[j], &s[j], &m);
     }
@@ -292,10 +277,5 @@ void cuzk_poseidon_hash(cuzk_fr *r, const struct cuzk_poseidon *p, const cuzk_fr
     vec_mat(u, s, p->mds, t);
     memcpy(s, u, sizeof(cuzk_fr) * t);
   }
-  cuzk_fr sum = cuzk_fr_zero, m;
-  for (unsigned i = 0; i < t; i++) {
-    cuzk_fr_mul(&m, &s[i], &p->mds[i * t + 1]);
-    cuzk_fr_add(&sum, &sum, &m);
-  }
-  *r = sum;
+  cuzk_fr_dot(r, s, p->mds + 1, t, t);
 }

@@ -134,6 +134,40 @@ static void fr_product_takes_an_unreduced_right_factor(void **state) {
   }
 }
 
+/* Numbers of terms, distances, and values up to the largest sum there is. */
+static void dots_equal_sums_of_products(void **state) {
+  (void)state;
+  enum { MAX_N = 2 * CUZK_FR_DOT_MAX + 3, MAX_STRIDE = 3 };
+  struct cuzk_ff_ops ref, o;
+  cuzk_ff_ops_init_portable(&ref);
+  cuzk_ff_ops_init(&o, cuzk_cpu_features());
+  static uint64_t a[MAX_N][4], b[MAX_N * MAX_STRIDE][4];
+  const uint64_t top[4] = {cuzk_fr_modulus[0] - 1, cuzk_fr_modulus[1], cuzk_fr_modulus[2], cuzk_fr_modulus[3]};
+  for (int i = 0; i < 5000; i++) {
+    const size_t n = test_rand() % (MAX_N + 1), stride = 1 + test_rand() % MAX_STRIDE;
+    uint64_t x[6] = {1, 0, 0, 0, 0, 1}, y[4], want[4] = {0}, p[4];
+    for (size_t k = 0; k < MAX_N; k++) draw(a[k], 4, cuzk_fr_modulus);
+    for (size_t k = 0; k < MAX_N * MAX_STRIDE; k++) draw(b[k], 4, cuzk_fr_modulus);
+    if (i % 4 == 0) {
+      for (size_t k = 0; k < MAX_N; k++) memcpy(a[k], top, sizeof top);
+      for (size_t k = 0; k < MAX_N * MAX_STRIDE; k++) memcpy(b[k], top, sizeof top);
+    }
+    for (size_t k = 0; k < n; k++) {
+      ref.fr_mul(p, a[k], b[k * stride]);
+      ref.fr_add(want, want, p);
+    }
+    cuzk_fr r;
+    cuzk_fr_dot(&r, (const cuzk_fr *)a, (const cuzk_fr *)b, stride, n);
+    assert_memory_equal(&r, want, 32);
+    if (n == 0 || n > CUZK_FR_DOT_MAX) continue;
+    o.fr_dot(x + 1, a[0], b[0], 32 * stride, n);
+    ref.fr_dot(y, a[0], b[0], 32 * stride, n);
+    assert_memory_equal(x + 1, want, 32);
+    assert_memory_equal(y, want, 32);
+    assert_true(x[0] == 1 && x[5] == 1);
+  }
+}
+
 static void the_mask_switches_kernels_off(void **state) {
   (void)state;
   struct cuzk_ff_ops none, all;
@@ -153,6 +187,7 @@ int main(void) {
       cmocka_unit_test(baseline_kernels_equal_the_reference),
       cmocka_unit_test(mulx_kernels_equal_the_reference),
       cmocka_unit_test(fr_product_takes_an_unreduced_right_factor),
+      cmocka_unit_test(dots_equal_sums_of_products),
       cmocka_unit_test(the_mask_switches_kernels_off),
   };
   return cmocka_run_group_tests_name("ff kernels", tests, NULL, NULL);

@@ -9,6 +9,10 @@
 	.p2align 5
 r_limbs:
 	.quad	0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48
+r_limbs_2:
+	.quad	0xfffffffe00000002, 0xa77b4805fffcb7fd, 0x6673b0101343b00a, 0xe7db4ea6533afa90
+r_limbs_4:
+	.quad	0xfffffffc00000004, 0x4ef6900bfff96ffb, 0xcce7602026876015, 0xcfb69d4ca675f520, 0x0000000000000001
 
 /* t0..t4 = t0..t3 + (rsi r11 r12 r13) * rdx; leaves rbp zero */
 .macro ROW_NEXT t0, t1, t2, t3, t4
@@ -176,3 +180,107 @@ FUNCTION cuzk_fr_sqr_mulx
 	RESTORE_ALL
 	ret
 END cuzk_fr_sqr_mulx
+
+/* t0..t4 += (four limbs at rsi) * (limb at rbp + off); CARRY, with the flags left by it, goes on above; rdi becomes zero */
+.macro DOT_ROW off, t0, t1, t2, t3, t4
+	mov	rdx, [rbp + \off]
+	xor	edi, edi
+	mulx	rbx, rax, [rsi]
+	adcx	\t0, rax
+	adox	\t1, rbx
+	mulx	rbx, rax, [rsi + 8]
+	adcx	\t1, rax
+	adox	\t2, rbx
+	mulx	rbx, rax, [rsi + 16]
+	adcx	\t2, rax
+	adox	\t3, rbx
+	mulx	rbx, rax, [rsi + 24]
+	adcx	\t3, rax
+	adox	\t4, rbx
+	adcx	\t4, rdi
+.endm
+
+.macro CARRY t
+	adox	\t, rdi
+	adcx	\t, rdi
+.endm
+
+/* r12..r15, rcx minus the multiple of r at \from (its fifth limb, or zero) unless that is negative; clobbers rax rbx rdx rbp rsi */
+.macro DOT_SUBTRACT from, fifth
+	mov	rax, r12
+	mov	rbx, r13
+	mov	rdx, r14
+	mov	rbp, r15
+	mov	rsi, rcx
+	sub	rax, [rip + \from]
+	sbb	rbx, [rip + \from + 8]
+	sbb	rdx, [rip + \from + 16]
+	sbb	rbp, [rip + \from + 24]
+	sbb	rsi, \fifth
+	cmovnc	r12, rax
+	cmovnc	r13, rbx
+	cmovnc	r14, rdx
+	cmovnc	r15, rbp
+	cmovnc	rcx, rsi
+.endm
+
+/* void cuzk_fr_dot_mulx(uint64_t r[4], const uint64_t *a, const uint64_t *b, size_t stride, size_t n)
+ * Sums up to 15 products in nine limbs t0..t8 = r8..r15, rcx and reduces once. With r = 0.4527 * 2^256 the reduced sum is below
+ * (15 * 0.4527 + 1) r < 8 r. */
+FUNCTION cuzk_fr_dot_mulx
+	SAVE_ALL
+	push	rdi
+	.cfi_adjust_cfa_offset 8
+	push	rcx
+	.cfi_adjust_cfa_offset 8
+	push	r8
+	.cfi_adjust_cfa_offset 8
+	mov	rbp, rdx
+	xor	r8d, r8d
+	xor	r9d, r9d
+	xor	r10d, r10d
+	xor	r11d, r11d
+	xor	r12d, r12d
+	xor	r13d, r13d
+	xor	r14d, r14d
+	xor	r15d, r15d
+	xor	ecx, ecx
+	.p2align 4
+.Ldot_next:
+	DOT_ROW 0, r8, r9, r10, r11, r12
+	CARRY	r13
+	CARRY	r14
+	CARRY	r15
+	CARRY	rcx
+	DOT_ROW 8, r9, r10, r11, r12, r13
+	CARRY	r14
+	CARRY	r15
+	CARRY	rcx
+	DOT_ROW 16, r10, r11, r12, r13, r14
+	CARRY	r15
+	CARRY	rcx
+	DOT_ROW 24, r11, r12, r13, r14, r15
+	CARRY	rcx
+	add	rsi, 32
+	add	rbp, [rsp + 8]
+	dec	qword ptr [rsp]
+	jnz	.Ldot_next
+	add	rsp, 16
+	.cfi_adjust_cfa_offset -16
+	pop	rdi
+	.cfi_adjust_cfa_offset -8
+	ROW_REDUCE r8, r9, r10, r11, rsi, 1
+	ROW_REDUCE r9, r10, r11, rsi, r8, 1
+	ROW_REDUCE r10, r11, rsi, r8, r9, 1
+	ROW_REDUCE r11, rsi, r8, r9, r10, 1
+	add	r12, rsi
+	adc	r13, r8
+	adc	r14, r9
+	adc	r15, r10
+	adc	rcx, 0
+	DOT_SUBTRACT r_limbs_4, "[rip + r_limbs_4 + 32]"
+	DOT_SUBTRACT r_limbs_2, 0
+	SUBTRACT_ONCE_AND_STORE r12, r13, r14, r15
+	RESTORE_ALL
+	ret
+END cuzk_fr_dot_mulx
