@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* cuzk params generate | inspect | check */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "circuits/circuit.h"
@@ -104,23 +102,6 @@ out:
   return st;
 }
 
-/* Are both names one file, or would they be, once written? */
-static bool same_file(const char *a, const char *b) {
-  const char *const path[2] = {a, b};
-  const char *name[2];
-  char folder[2][PATH_MAX];
-  struct stat s[2];
-  if (stat(a, &s[0]) == 0 && stat(b, &s[1]) == 0) return s[0].st_dev == s[1].st_dev && s[0].st_ino == s[1].st_ino;
-  for (int i = 0; i < 2; i++) {
-    const char *slash = strrchr(path[i], '/');
-    name[i] = slash ? slash + 1 : path[i];
-    if ((size_t)snprintf(folder[i], sizeof folder[i], "%.*s.", (int)(name[i] - path[i]), path[i]) >= sizeof folder[i] ||
-        stat(folder[i], &s[i]) != 0)
-      return false;
-  }
-  return !strcmp(name[0], name[1]) && s[0].st_dev == s[1].st_dev && s[0].st_ino == s[1].st_ino;
-}
-
 enum cuzk_status cli_params_generate(struct cli *c) {
   const struct cuzk_circuit *k = cuzk_circuit_find(c->arg[0]);
   struct cuzk_toxic toxic;
@@ -137,7 +118,7 @@ enum cuzk_status cli_params_generate(struct cli *c) {
   if (c->opt[OPT_VK]) {
     const char *const others[] = {c->opt[OPT_TOXIC_WASTE], c->opt[OPT_AGAINST]};
     CUZK_TRY(cli_check_out(c->opt[OPT_VK], others, 2, &c->detail));
-    if (same_file(c->opt[OPT_VK], path)) {
+    if (cli_same_place(c->opt[OPT_VK], path)) {
       st = cuzk_fail(&c->detail, CUZK_E_ARG, "--vk and --out name the same file");
       goto out;
     }
