@@ -19,7 +19,10 @@
 
 typedef struct {
   fpv c[VEC_D];
-} fe;
+} fe; /* operands of products */
+typedef struct {
+  fpw c[VEC_D];
+} fw; /* as in memory */
 
 enum kind { NORMAL, DOUBLE, ZERO, FIRST, SECOND }; /* what the sum is: by the formula, 2a, identity, a, b */
 
@@ -48,37 +51,37 @@ FPV_INLINE void prefetch(const void *src, const uint32_t *ref, size_t g, size_t 
   }
 }
 
-FPV_INLINE fe load_x(const uint64_t *const at[8]) {
-  fe r;
+FPV_INLINE fw load_x(const uint64_t *const at[8]) {
+  fw r;
   for (int d = 0; d < VEC_D; d++) {
     const uint64_t *p[8];
     for (int l = 0; l < 8; l++) p[l] = at[l] + 8 * d;
-    r.c[d] = fpv_load(p);
+    r.c[d] = fpw_load(p);
   }
   return r;
 }
 
-/* Raw: between -1.03 p and 1.03 p. */
-FPV_INLINE fe load_y(const uint64_t *const at[8], __mmask8 neg) {
-  fe r;
+/* Raw: loose or its opposite. */
+FPV_INLINE fw load_y(const uint64_t *const at[8], __mmask8 neg) {
+  fw r;
   for (int d = 0; d < VEC_D; d++) {
     const uint64_t *p[8];
     for (int l = 0; l < 8; l++) p[l] = at[l] + 8 * (VEC_D + d);
-    r.c[d] = fpv_load(p);
-    if (neg) r.c[d] = fpv_raw_neg(r.c[d], neg);
+    r.c[d] = fpw_load(p);
+    if (neg) r.c[d] = fpw_neg(r.c[d], neg);
   }
   return r;
 }
 
-FPV_INLINE void store_point(uint64_t *const at[8], const fe *x, const fe *y) {
+FPV_INLINE void store_point(uint64_t *const at[8], const fw *x, const fw *y) {
   for (int d = 0; d < VEC_D; d++) {
     uint64_t *p[8], *q[8];
     for (int l = 0; l < 8; l++) {
       p[l] = at[l] + 8 * d;
       q[l] = at[l] + 8 * (VEC_D + d);
     }
-    fpv_store(p, x->c[d]);
-    fpv_store(q, y->c[d]);
+    fpw_store(p, x->c[d]);
+    fpw_store(q, y->c[d]);
   }
 }
 
@@ -88,19 +91,43 @@ FPV_INLINE fe fe_sqr(fe a) { return (fe){{fpv_sqr(a.c[0])}}; }
 #else
 /* (a0 b0 - a1 b1, a0 b1 + a1 b0), each one reduction. */
 FPV_INLINE fe fe_mul(fe a, fe b) {
-  const fpv minus_a1 = fpv_wide(fpv_raw_neg(a.c[1], 0xff), 6);
+  const fpv minus_a1 = fpv_minus(a.c[1]);
   return (fe){{fpv_mul2(a.c[0], b.c[0], minus_a1, b.c[1]), fpv_mul2(a.c[0], b.c[1], a.c[1], b.c[0])}};
 }
-/* ((a0 + a1)(a0 - a1), 2 a0 a1); a below 1.03 p. */
+/* ((a0 + a1)(a0 - a1), 2 a0 a1); a loose. */
 FPV_INLINE fe fe_sqr(fe a) {
-  const fpv sum = fpv_wide(fpv_raw_add(a.c[0], a.c[1]), 0), diff = fpv_wide(fpv_raw_sub(a.c[0], a.c[1]), 2);
-  return (fe){{fpv_mul(sum, diff), fpv_mul(fpv_wide(fpv_raw_add(a.c[0], a.c[0]), 0), a.c[1])}};
+  const fpw a0 = fpv_words(a.c[0]), a1 = fpv_words(a.c[1]);
+  const fpv sum = fpv_wide(fpw_add(a0, a1), 0), diff = fpv_wide(fpw_sub(a0, a1), 2);
+  return (fe){{fpv_mul(sum, diff), fpv_mul(fpv_wide(fpw_add(a0, a0), 0), a.c[1])}};
 }
 #endif
 
-FPV_INLINE fe fe_wide_sub(fe a, fe b, int64_t k) {
-  for (int d = 0; d < VEC_D; d++) a.c[d] = fpv_wide(fpv_raw_sub(a.c[d], b.c[d]), k);
+FPV_INLINE fe fw_wide(fw a, int k) {
+  fe r;
+  for (int d = 0; d < VEC_D; d++) r.c[d] = fpv_wide(a.c[d], k);
+  return r;
+}
+
+FPV_INLINE fw fw_add(fw a, fw b) {
+  for (int d = 0; d < VEC_D; d++) a.c[d] = fpw_add(a.c[d], b.c[d]);
   return a;
+}
+
+FPV_INLINE fw fw_sub(fw a, fw b) {
+  for (int d = 0; d < VEC_D; d++) a.c[d] = fpw_sub(a.c[d], b.c[d]);
+  return a;
+}
+
+FPV_INLINE fe from_words(fw a) {
+  fe r;
+  for (int d = 0; d < VEC_D; d++) r.c[d] = fpv_from_words(a.c[d]);
+  return r;
+}
+
+FPV_INLINE fw to_words(fe a) {
+  fw r;
+  for (int d = 0; d < VEC_D; d++) r.c[d] = fpv_words(a.c[d]);
+  return r;
 }
 
 FPV_INLINE fe fe_blend(__mmask8 m, fe a, fe b) {
@@ -108,43 +135,33 @@ FPV_INLINE fe fe_blend(__mmask8 m, fe a, fe b) {
   return a;
 }
 
-FPV_INLINE fe fe_reduce(fe a) {
-  for (int d = 0; d < VEC_D; d++) a.c[d] = fpv_reduce(a.c[d]);
+FPV_INLINE fw fw_blend(__mmask8 m, fw a, fw b) {
+  for (int d = 0; d < VEC_D; d++) a.c[d] = fpw_blend(m, a.c[d], b.c[d]);
   return a;
 }
 
-FPV_INLINE __mmask8 fe_all_zero(fe a) {
-  __mmask8 m = fpv_all_zero(a.c[0]);
-  for (int d = 1; d < VEC_D; d++) m &= fpv_all_zero(a.c[d]);
-  return m;
+FPV_INLINE fw fw_zero(void) {
+  fw r;
+  for (int d = 0; d < VEC_D; d++) r.c[d] = fpw_zero();
+  return r;
 }
 
-/* Words of one loose element to its canonical number. */
-static void canonical(uint64_t out[6], const uint64_t w[8]) {
-  uint64_t t[7] = {0}, s[6], borrow = 0;
-  for (unsigned i = 0; i < FPV_N; i++) {
-#ifdef FPV_IFMA
-    const uint64_t limb = w[i];
-#else
-    const uint64_t limb = (w[i / 2] >> (32 * (i % 2))) & 0xffffffffu;
-#endif
-    const unsigned j = i * FPV_BITS / 64, b = i * FPV_BITS % 64;
-    t[j] |= limb << b;
-    if (b + FPV_BITS > 64) t[j + 1] |= limb >> (64 - b);
-  }
-  for (int i = 0; i < 6; i++) {
-    const uint64_t d = t[i] - cuzk_fp_modulus[i], e = d - borrow;
-    borrow = (t[i] < cuzk_fp_modulus[i]) | (d < borrow);
-    s[i] = e;
-  }
-  memcpy(out, borrow ? t : s, 48);
+FPV_INLINE fw fw_reduce(fw a) {
+  for (int d = 0; d < VEC_D; d++) a.c[d] = fpw_reduce(a.c[d]);
+  return a;
+}
+
+FPV_INLINE __mmask8 fw_all_zero(fw a) {
+  __mmask8 m = fpw_all_zero(a.c[0]);
+  for (int d = 1; d < VEC_D; d++) m &= fpw_all_zero(a.c[d]);
+  return m;
 }
 
 static bool same_number(const uint64_t *a, const uint64_t *b) {
   uint64_t s[6], t[6];
   for (int d = 0; d < VEC_D; d++) {
-    canonical(s, a + 8 * d);
-    canonical(t, b + 8 * d);
+    fpw_canonical(s, a + 8 * d);
+    fpw_canonical(t, b + 8 * d);
     if (memcmp(s, t, sizeof s) != 0) return false;
   }
   return true;
@@ -152,7 +169,7 @@ static bool same_number(const uint64_t *a, const uint64_t *b) {
 
 static bool is_identity(const uint64_t *a) {
   uint64_t t = 0;
-  for (size_t i = 0; i < POINT_WORDS; i++) t |= a[i];
+  for (size_t i = 0; i < POINT_WORDS; i++) t |= a[i] << 1; /* words may be doubles, hence minus zero; none uses all 64 bits */
   return t == 0;
 }
 
@@ -190,9 +207,8 @@ static __attribute__((noinline)) fpv substitute(struct scratch *s, size_t g, fpv
   s->special[g] = (uint8_t)any;
   const __mmask8 dbl = lanes_of(s, g, DOUBLE);
   if (dbl) {
-    fe y = load_y(pa, na);
-    for (int d = 0; d < VEC_D; d++) y.c[d] = fpv_wide(fpv_raw_add(y.c[d], y.c[d]), 3);
-    den = fpv_blend(dbl, den, norm_or_self(y));
+    const fw y = load_y(pa, na);
+    den = fpv_blend(dbl, den, norm_or_self(fw_wide(fw_add(y, y), 3)));
   }
   return fpv_blend((__mmask8)(any & ~dbl), den, fpv_small(1));
 }
@@ -207,11 +223,11 @@ static fpv invert(fpv total) {
     out[l] = words[l];
     in[l] = &v[l];
   }
-  fpv_store(out, total);
-  for (int l = 0; l < 8; l++) canonical(v[l].l, words[l]);
+  fpw_store(out, fpv_words(total));
+  for (int l = 0; l < 8; l++) fpw_canonical(v[l].l, words[l]);
   cuzk_fp_inv_batch(v, t, 8);
   for (int l = 0; l < 8; l++) cuzk_fp_mul(&v[l], &v[l], &fpv_inv_scale);
-  return fpv_load_fp(in);
+  return fpv_from_words(fpw_load_fp(in));
 }
 
 static void add_block(void *dst, const uint32_t *to, const void *src, const uint32_t *a, const uint32_t *b, size_t n,
@@ -229,14 +245,14 @@ static void add_block(void *dst, const uint32_t *to, const void *src, const uint
     prefetch(src, b, g + AHEAD, n, 0, VEC_D);
     addresses(pa, src, a, g, n, &na);
     addresses(pb, src, b, g, n, &nb);
-    const fe x1 = load_x(pa), x2 = load_x(pb);
-    fpv den = norm_or_self(fe_wide_sub(x1, x2, 2));
+    const fw x1 = load_x(pa), x2 = load_x(pb);
+    fpv den = norm_or_self(fw_wide(fw_sub(x1, x2), 2));
     /* The low limb alone: suspects are looked at exactly, everything exceptional is among them. */
-    __mmask8 suspect = fpv_low_is(x1.c[0], 0) | fpv_low_is(x2.c[0], 0) | fpv_low_is(den, fpv_p[0]);
+    __mmask8 suspect = fpw_low_is_zero(x1.c[0]) | fpw_low_is_zero(x2.c[0]);
 #if VEC_D == 1
-    suspect |= fpv_low_is(den, 2 * fpv_p[0]) | fpv_low_is(den, 3 * fpv_p[0]); /* den is x1 - x2 + 2p, in (0.97 p, 3.03 p) */
+    suspect |= fpv_diff_suspect(den);
 #else
-    suspect |= fpv_low_is(den, 0); /* den is loose */
+    suspect |= fpv_loose_suspect(den);
 #endif
     s->special[g] = 0;
     if (__builtin_expect(suspect, 0)) den = substitute(s, g, den, pa, pb, na, nb, suspect);
@@ -254,38 +270,27 @@ static void add_block(void *dst, const uint32_t *to, const void *src, const uint
     addresses(pb, src, b, g, n, &nb);
     const fpv inv = fpv_mul(run, s->prefix[g]);
     run = fpv_mul(run, s->den[g]);
-    const fe x1 = load_x(pa), x2 = load_x(pb), y1 = load_y(pa, na), y2 = load_y(pb, nb);
-    fe num = fe_wide_sub(y1, y2, 3);
+    const fw x1 = load_x(pa), x2 = load_x(pb), y1 = load_y(pa, na), y2 = load_y(pb, nb);
+    fe num = fw_wide(fw_sub(y1, y2), 3);
     const __mmask8 dbl = __builtin_expect(s->special[g], 0) ? lanes_of(s, g, DOUBLE) : 0;
     if (dbl) {
-      fe t = fe_sqr(x1);
-      for (int d = 0; d < VEC_D; d++) t.c[d] = fpv_wide(fpv_raw_add(fpv_raw_add(t.c[d], t.c[d]), t.c[d]), 0);
-      num = fe_blend(dbl, num, t);
+      const fw t = to_words(fe_sqr(from_words(x1)));
+      num = fe_blend(dbl, num, fw_wide(fw_add(fw_add(t, t), t), 0));
     }
 #if VEC_D == 1
     const fe slope = fe_mul(num, (fe){{inv}});
 #else
-    fe den = fe_wide_sub(x1, x2, 2);
-    if (dbl) {
-      fe t = y1;
-      for (int d = 0; d < VEC_D; d++) t.c[d] = fpv_wide(fpv_raw_add(t.c[d], t.c[d]), 3);
-      den = fe_blend(dbl, den, t);
-    }
-    const fpv minus_d1 = fpv_wide(fpv_raw_neg(den.c[1], 0xff), 6);
+    fe den = fw_wide(fw_sub(x1, x2), 2);
+    if (dbl) den = fe_blend(dbl, den, fw_wide(fw_add(y1, y1), 3));
+    const fpv minus_d1 = fpv_minus(den.c[1]);
     const fe slope = fe_mul((fe){{fpv_mul(den.c[0], inv), fpv_mul(minus_d1, inv)}}, num);
 #endif
-    fe x3 = fe_sqr(slope), y3;
-    for (int d = 0; d < VEC_D; d++) x3.c[d] = fpv_raw_sub(fpv_raw_sub(x3.c[d], x1.c[d]), x2.c[d]);
-    x3 = fe_reduce(x3);
-    y3 = fe_mul(slope, fe_wide_sub(x1, x3, 2));
-    for (int d = 0; d < VEC_D; d++) y3.c[d] = fpv_raw_sub(y3.c[d], y1.c[d]);
-    y3 = fe_reduce(y3);
+    fw x3 = fw_reduce(fw_sub(fw_sub(to_words(fe_sqr(slope)), x1), x2));
+    fw y3 = fw_reduce(fw_sub(to_words(fe_mul(slope, fw_wide(fw_sub(x1, x3), 2))), y1));
     if (__builtin_expect(s->special[g], 0)) {
       const __mmask8 first = lanes_of(s, g, FIRST), second = lanes_of(s, g, SECOND), none = lanes_of(s, g, ZERO);
-      fe zero;
-      for (int d = 0; d < VEC_D; d++) zero.c[d] = fpv_small(0);
-      x3 = fe_blend(none, fe_blend(second, fe_blend(first, x3, x1), x2), zero);
-      y3 = fe_blend(none, fe_blend(second, fe_blend(first, y3, fe_reduce(y1)), fe_reduce(y2)), zero);
+      x3 = fw_blend(none, fw_blend(second, fw_blend(first, x3, x1), x2), fw_zero());
+      y3 = fw_blend(none, fw_blend(second, fw_blend(first, y3, fw_reduce(y1)), fw_reduce(y2)), fw_zero());
     }
     uint64_t *out[8];
     for (size_t l = 0; l < 8; l++) {
@@ -313,10 +318,9 @@ static void vec_copy(void *dst, const uint32_t *to, const void *src, const uint3
       const size_t i = 8 * g + l < n ? 8 * g + l : n - 1;
       out[l] = (uint64_t *)dst + (size_t)to[i] * POINT_WORDS;
     }
-    const fe x = load_x(at), plain = load_y(at, 0);
-    fe y = load_y(at, neg);
-    const __mmask8 zero = fe_all_zero(x) & fe_all_zero(plain);
-    y = fe_blend(zero, fe_reduce(y), plain);
+    const fw x = load_x(at), plain = load_y(at, 0);
+    const __mmask8 zero = fw_all_zero(x) & fw_all_zero(plain);
+    const fw y = fw_blend(zero, fw_reduce(load_y(at, neg)), plain);
     store_point(out, &x, &y);
   }
 }
@@ -326,7 +330,7 @@ static void vec_load(void *dst, const void *src, const uint32_t *index, size_t n
   for (size_t g = 0; 8 * g < n; g++) {
     const cuzk_fp *at[8], *p[8];
     uint64_t *out[8];
-    fe c[2];
+    fw c[2];
     for (size_t l = 0; l < 8; l++) {
       const size_t i = 8 * g + l < n ? 8 * g + l : n - 1, ahead = i + 8 * LOAD_AHEAD < n ? i + 8 * LOAD_AHEAD : n - 1;
       const char *next = (const char *)src + (size_t)index[ahead] * (96 * VEC_D);
@@ -338,8 +342,8 @@ static void vec_load(void *dst, const void *src, const uint32_t *index, size_t n
     for (int k = 0; k < 2; k++) {
       for (int d = 0; d < VEC_D; d++) {
         for (int l = 0; l < 8; l++) p[l] = at[l] + k * VEC_D + d;
-        c[k].c[d] = fpv_load_fp(p);
-        if (k) c[k].c[d] = fpv_mul(c[k].c[d], scale);
+        c[k].c[d] = fpw_load_fp(p);
+        if (k) c[k].c[d] = fpv_words(fpv_mul(fpv_from_words(c[k].c[d]), scale));
       }
     }
     store_point(out, &c[0], &c[1]);
@@ -356,11 +360,11 @@ static void vec_store(void *dst, const void *src, const uint32_t *index, size_t 
       at[l] = (const uint64_t *)src + (size_t)index[i] * POINT_WORDS;
       out[l] = (cuzk_fp *)dst + i * (2 * VEC_D);
     }
-    const fe c[2] = {load_x(at), load_y(at, 0)};
+    const fw c[2] = {load_x(at), load_y(at, 0)};
     for (int k = 0; k < 2; k++) {
       for (int d = 0; d < VEC_D; d++) {
         for (int l = 0; l < 8; l++) p[l] = out[l] + k * VEC_D + d;
-        fpv_store_fp(p, fpv_canon(k ? fpv_mul(c[k].c[d], scale) : c[k].c[d]));
+        fpw_store_fp(p, k ? fpv_words(fpv_mul(fpv_from_words(c[k].c[d]), scale)) : c[k].c[d]);
       }
     }
   }

@@ -87,7 +87,16 @@ static void check_table(const struct cuzk_fpv_table *t) {
       cuzk_fp_mul(&e, &e, &scale);
       assert_true(cuzk_fp_eq(&e, &r[i]));
     }
+    t->minus(r, a, b);
+    for (int i = 0; i < 8; i++) {
+      cuzk_fp_mul(&e, &a[i], &b[i]);
+      cuzk_fp_neg(&e, &e);
+      cuzk_fp_mul(&e, &e, &scale);
+      assert_true(cuzk_fp_eq(&e, &r[i]));
+    }
     t->copy(r, a);
+    assert_memory_equal(r, a, sizeof a);
+    t->canonical(r, a);
     assert_memory_equal(r, a, sizeof a);
   }
 }

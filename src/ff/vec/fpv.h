@@ -14,10 +14,13 @@ struct cuzk_fpv_table {
   void (*sqr2)(cuzk_fp r[8], const cuzk_fp a[8], const cuzk_fp b[8]); /* (a a + b b) / R' mod p */
   /* a - b - c, through fpv_reduce */
   void (*sub2)(cuzk_fp r[8], const cuzk_fp a[8], const cuzk_fp b[8], const cuzk_fp c[8]);
-  /* (k p - a) b / R', 1 <= k <= 6: a wide operand; negative lanes by mask */
+  /* (k p - a) b / R', 1 <= k <= 6: a wide operand */
   void (*wide)(cuzk_fp r[8], const cuzk_fp a[8], const cuzk_fp b[8], int k);
-  /* through the packed memory form and back */
+  void (*minus)(cuzk_fp r[8], const cuzk_fp a[8], const cuzk_fp b[8]); /* -a b / R', through fpv_minus */
+  /* through the form in memory and back */
   void (*copy)(cuzk_fp r[8], const cuzk_fp a[8]);
+  /* through the form in memory and fpw_canonical */
+  void (*canonical)(cuzk_fp r[8], const cuzk_fp a[8]);
 };
 
 #if defined(__x86_64__)
