@@ -86,7 +86,10 @@ static enum cuzk_status check_all(const struct cuzk_inputs *in, size_t n, struct
   struct checks k = {.in = in, .one = one, .first_bad = SIZE_MAX};
   cuzk_pool_run(pool, check_task, &k, n);
   const size_t bad = atomic_load(&k.first_bad);
-  return bad == SIZE_MAX ? CUZK_OK : one(in, bad, d);
+  if (bad == SIZE_MAX) return CUZK_OK;
+  enum cuzk_status st = one(in, bad, d);
+  /* only a lack of memory can have gone away meanwhile; what comes after it may not have been looked at */
+  return st == CUZK_OK ? cuzk_fail(d, CUZK_E_NOMEM, "no memory for checking vanilla proof %zu", bad) : st;
 }
 
 /* ---- PoRep ---- */
