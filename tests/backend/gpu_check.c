@@ -4,8 +4,9 @@
  *
  *   gpu_check [check|quick] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]
  *
- * quick: small checks only, for compute-sanitizer. once: a single G1 sum, for profilers.  * ntt, msm, msm2 (G2), bits (subset sums): times sizes up to 2^LOG; msm also some scalars that crowd into few buckets. Large sums are checked against known multiples: the bases
- * are an arithmetic progression u + i v times the generator. Exit code 1 if anything differs. */
+ * quick: small checks only, for compute-sanitizer. once: a single G1 sum, for profilers. ntt, msm, msm2 (G2), bits (subset sums):
+ * times sizes up to 2^LOG; msm also scalars that crowd into few buckets. Large sums are checked against known multiples: the
+ * bases are an arithmetic progression u + i v times the generator. Exit code 1 if anything differs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The device's field and curve arithmetic, compiled for the host, against src/ff bit for bit; curve formulas against a plain
  * affine addition written out here over src/ff. */
+#include "backend/cuda/finish.h"
 #include "cuda_twin.h"
+#include "ec/g1.h"
 #include "ff/fp2.h"
 #include "ff/fr.h"
 #include "testing.h"
@@ -296,6 +298,34 @@ static void test_g1(void **state) {
   }
 }
 
+/* The host's last step: shifted points, some at the same bit, some absent. */
+static void test_finish(void **state) {
+  (void)state;
+  for (int i = 0; i < 40; i++) {
+    struct xyzz v[6];
+    uint32_t at[6];
+    cuzk_g1 want = cuzk_g1_identity;
+    for (int j = 0; j < 6; j++) {
+      struct aff p;
+      cuzk_g1_affine a;
+      cuzk_g1 t;
+      some_point(&p, test_rand());
+      if (test_rand() % 5 == 0) memset(&p, 0, sizeof p);
+      at[j] = test_rand() % 4 == 0 ? 255 : (uint32_t)(test_rand() % 256);
+      if (i == 0) at[j] = 0;
+      to_xyzz(&v[j], &p);
+      memcpy(&a, &p, sizeof a);
+      cuzk_g1_from_affine(&t, &a);
+      for (uint32_t k = 0; k < at[j]; k++) cuzk_g1_dbl(&t, &t);
+      cuzk_g1_add(&want, &want, &t);
+    }
+    cuzk_g1_affine w, got;
+    cuzk_g1_to_affine(&w, &want);
+    cuzk_cuda_finish_g1(&got, v, at, 6);
+    assert_memory_equal(&got, &w, sizeof w);
+  }
+}
+
 /* Digits must add up to the scalar: sum of +-d 2^offset, evaluated in Fr. */
 static void test_digits(void **state) {
   (void)state;
@@ -332,6 +362,6 @@ int main(void) {
   test_seed();
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_fields), cmocka_unit_test(test_loose_fr),
                                      cmocka_unit_test(test_loose_fp), cmocka_unit_test(test_g1),
-                                     cmocka_unit_test(test_digits)};
+                                     cmocka_unit_test(test_finish),     cmocka_unit_test(test_digits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
