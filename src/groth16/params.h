@@ -16,6 +16,7 @@ struct cuzk_vk {
   cuzk_g1_affine *ic; /* n_ic, input 0 (ONE) first */
   uint32_t n_ic;
 };
+/** Frees ic and empties *vk; the empty key is accepted. */
 void cuzk_vk_clear(struct cuzk_vk *vk);
 /** Reads the vk at the head of data[n]; every point checked on the curve and in the subgroup, identity rejected in ic.
  *  *used is the number of bytes read. name is what the detail calls the source. */
@@ -49,6 +50,7 @@ enum cuzk_status cuzk_params_open(struct cuzk_params **out, const char *path, st
  *  calls the source. Errors: E_FORMAT, point errors, E_NOMEM; p holds nothing then. */
 enum cuzk_status cuzk_params_parse(struct cuzk_params *p, const uint8_t *data, size_t n, const char *name,
                                    struct cuzk_detail *d);
+/** Unmaps the file and frees *p, which becomes NULL; NULL is accepted. */
 void cuzk_params_close(struct cuzk_params **p);
 /** Do the section lengths fit this circuit? (formats specification 3.3) Errors: E_MISMATCH naming the first that does not. */
 enum cuzk_status cuzk_params_match(const struct cuzk_params *p, const struct cuzk_shape *shape, struct cuzk_detail *d);
@@ -56,6 +58,7 @@ enum cuzk_status cuzk_params_match(const struct cuzk_params *p, const struct cuz
  *  asked. The detail names section, index and file offset. */
 enum cuzk_status cuzk_params_fetch_g1(const struct cuzk_params *p, enum cuzk_section s, cuzk_g1_affine *dst, size_t first,
                                       size_t count, bool subgroup, struct cuzk_detail *d);
+/** The same for b_g2. */
 enum cuzk_status cuzk_params_fetch_g2(const struct cuzk_params *p, cuzk_g2_affine *dst, size_t first, size_t count,
                                       bool subgroup, struct cuzk_detail *d);
 /** Checks every point of every section (curve, identity; subgroup if asked). */

@@ -14,6 +14,7 @@ struct cuzk_proof {
   cuzk_g1_affine c;
 };
 
+/** A, B, C compressed: 48, 96 and 48 bytes (formats specification 2.3). */
 void cuzk_proof_write(uint8_t out[CUZK_PROOF_BYTES], const struct cuzk_proof *p);
 /** Strict: encoding, curve, subgroup, identity rejected for A, B and C; the detail says which point and why.
  *  Errors: E_FORMAT, E_NOT_CURVE, E_NOT_GROUP, E_INFINITY. */

@@ -25,6 +25,7 @@ enum cuzk_status cuzk_groth16_prove(struct cuzk_proof *out, const struct cuzk_pa
 struct cuzk_pvk;
 /** Copies what it needs of vk. Errors: E_NOMEM. */
 enum cuzk_status cuzk_pvk_create(struct cuzk_pvk **out, const struct cuzk_vk *vk);
+/** *p becomes NULL; NULL is accepted. */
 void cuzk_pvk_destroy(struct cuzk_pvk **p);
 /** *ok = does the proof hold for public inputs u[n] (ONE not included)? Errors: E_MISMATCH if n + 1 is not the length of ic. */
 enum cuzk_status cuzk_groth16_verify(bool *ok, const struct cuzk_pvk *pvk, const struct cuzk_proof *p, const cuzk_fr *u,

@@ -22,6 +22,7 @@ enum cuzk_poseidon_use { CUZK_POSEIDON_MERKLE, CUZK_POSEIDON_GEN_RAND };
 /** Shared constants for an arity and use; built on first need, live until the process ends (cuzk_poseidon_release for leak
  *  checkers). Thread-safe. Errors: E_ARG (arity), E_NOMEM. */
 enum cuzk_status cuzk_poseidon_get(const struct cuzk_poseidon **out, unsigned arity, enum cuzk_poseidon_use use);
+/** Frees all shared constants; pointers from cuzk_poseidon_get end with it. Only while no other thread uses them. */
 void cuzk_poseidon_release(void);
 /** *r = digest of x[arity]. */
 void cuzk_poseidon_hash(cuzk_fr *r, const struct cuzk_poseidon *p, const cuzk_fr *x);

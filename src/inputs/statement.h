@@ -32,6 +32,7 @@ struct cuzk_blobs {
 enum cuzk_status cuzk_blobs_add_file(struct cuzk_blobs *b, const char *path, struct cuzk_detail *d);
 /** As cuzk_blobs_add_file, from memory (borrowed for the call). Errors: E_FORMAT, E_NOMEM. */
 enum cuzk_status cuzk_blobs_add(struct cuzk_blobs *b, const uint8_t *data, size_t n, const char *name, struct cuzk_detail *d);
+/** Frees the records and empties *b; the empty list is accepted. */
 void cuzk_blobs_clear(struct cuzk_blobs *b);
 
 /* ---- statements ---- */
@@ -68,5 +69,6 @@ enum cuzk_status cuzk_statement_read(struct cuzk_statement *s, struct cuzk_blobs
                                      struct cuzk_detail *d);
 /** As cuzk_statement_read, from a file. Errors: also those of cuzk_file_read. */
 enum cuzk_status cuzk_statement_load(struct cuzk_statement *s, struct cuzk_blobs *embedded, const char *path, struct cuzk_detail *d);
+/** Frees what s holds and empties it; the empty statement is accepted. */
 void cuzk_statement_clear(struct cuzk_statement *s);
 #endif

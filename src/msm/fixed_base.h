@@ -15,6 +15,7 @@ enum cuzk_status cuzk_fixed_g1_create(struct cuzk_fixed_g1 **out, const cuzk_g1_
                                       struct cuzk_pool *pool);
 enum cuzk_status cuzk_fixed_g2_create(struct cuzk_fixed_g2 **out, const cuzk_g2_affine *base, size_t n_expected,
                                       struct cuzk_pool *pool);
+/** *t becomes NULL; NULL is accepted. */
 void cuzk_fixed_g1_destroy(struct cuzk_fixed_g1 **t);
 void cuzk_fixed_g2_destroy(struct cuzk_fixed_g2 **t);
 /** out[i] = s[i] base, affine (identity where s[i] is zero). Errors: E_NOMEM. */

@@ -11,8 +11,11 @@ struct cuzk_domain;
 
 /** Precomputes what transforms of this size need (twiddles; a small fraction of the vector's size). Errors: E_ARG, E_NOMEM. */
 enum cuzk_status cuzk_domain_create(struct cuzk_domain **out, unsigned log2_n, struct cuzk_pool *pool);
+/** *d becomes NULL; NULL is accepted. */
 void cuzk_domain_destroy(struct cuzk_domain **d);
+/** log2 of the size that it was made for. */
 unsigned cuzk_domain_log2(const struct cuzk_domain *d);
+/** The root of unity of that order, Montgomery. */
 void cuzk_domain_omega(cuzk_fr *r, const struct cuzk_domain *d);
 
 /** In place, natural order in and out. forward: values at omega^i; inverse: coefficients (1/n included); coset variants:

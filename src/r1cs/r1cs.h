@@ -78,5 +78,6 @@ struct cuzk_assignment {
   uint32_t n_inputs, n_aux;
   size_t aux_bytes; /* size given to cuzk_big_alloc for aux */
 };
+/** Frees both arrays and empties *a; the empty assignment is accepted. */
 void cuzk_assignment_clear(struct cuzk_assignment *a);
 #endif
