@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "base/progress.h"
 #include "cuzk/status.h"
+#include "r1cs/compact.h"
 #include "r1cs/cs.h"
 #include "r1cs/packed.h"
 #include "r1cs/r1cs.h"
@@ -93,7 +94,14 @@ struct cuzk_circuit_digest {
 /** Walks the blank circuit, blocks hashed on the pool as they come; bounded memory. Errors: E_NOMEM, E_CANCELLED. */
 enum cuzk_status cuzk_circuit_digest(struct cuzk_circuit_digest *out, const struct cuzk_circuit *c, struct cuzk_pool *pool,
                                      const struct cuzk_progress *progress, struct cuzk_detail *d);
+/** The same of any system. n_rows is for progress only. Errors: E_NOMEM, E_CANCELLED, those of the walk. */
+enum cuzk_status cuzk_system_digest(struct cuzk_circuit_digest *out, const struct cuzk_system *s, uint64_t n_rows,
+                                    struct cuzk_pool *pool, const struct cuzk_progress *progress, struct cuzk_detail *d);
 void cuzk_circuit_digest_clear(struct cuzk_circuit_digest *x);
+
+/** The blank circuit in compact form (r1cs/compact.h), sealed with the digest of its expansion. Errors: E_NOMEM, E_CANCELLED. */
+enum cuzk_status cuzk_circuit_compile(struct cuzk_compact **out, const struct cuzk_circuit *c, struct cuzk_pool *pool,
+                                      const struct cuzk_progress *progress, struct cuzk_detail *d);
 
 /** Gadget paths that touch rows first .. first + n - 1 (or private variables, by_aux): the innermost that contains them all, then
  *  those within it from the outermost inward (a few dozen of each depth at most), joined by ", " and cut with "..." to fit: to

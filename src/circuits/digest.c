@@ -22,7 +22,7 @@ struct block {
 };
 
 struct digester {
-  const struct cuzk_circuit *c;
+  const struct cuzk_system *system;
   const struct cuzk_progress *progress;
   struct cuzk_detail *detail;
   /* the walker's */
@@ -125,9 +125,8 @@ static enum cuzk_status put_row(void *user, uint64_t index, const struct cuzk_ro
 }
 
 static void walk_task(struct digester *g) {
-  const struct cuzk_system s = cuzk_circuit_system(g->c);
   uint64_t n_rows = 0;
-  g->st = s.walk(&s, put_row, g, &g->n_inputs, &g->n_aux, &n_rows, g->detail);
+  g->st = g->system->walk(g->system, put_row, g, &g->n_inputs, &g->n_aux, &n_rows, g->detail);
   if (g->st == CUZK_OK && (g->rows_in_block || !g->n_blocks)) g->st = submit(g);
   pthread_mutex_lock(&g->lock);
   g->done = true;
@@ -156,25 +155,22 @@ static void task(void *arg, size_t i, unsigned worker) {
     walk_task(arg);
 }
 
-enum cuzk_status cuzk_circuit_digest(struct cuzk_circuit_digest *out, const struct cuzk_circuit *c, struct cuzk_pool *pool,
-                                     const struct cuzk_progress *progress, struct cuzk_detail *d) {
+enum cuzk_status cuzk_system_digest(struct cuzk_circuit_digest *out, const struct cuzk_system *s, uint64_t n_rows,
+                                    struct cuzk_pool *pool, const struct cuzk_progress *progress, struct cuzk_detail *d) {
   struct digester *g = cuzk_calloc(1, sizeof *g);
   memset(out, 0, sizeof *out);
-  if (!g) return cuzk_fail(d, CUZK_E_NOMEM, "digest of %s", c->name);
+  if (!g) return cuzk_fail(d, CUZK_E_NOMEM, "digest of %s", s->name);
   size_t hashers = pool ? cuzk_pool_workers(pool) - 1 : 0;
   if (hashers > MAX_HASHERS) hashers = MAX_HASHERS;
-  g->c = c;
+  g->system = s;
   g->progress = progress;
   g->detail = d;
-  if (progress) {
-    uint32_t inputs, aux;
-    g->st = cuzk_circuit_count(c, &inputs, &aux, &g->total_rows, d);
-  }
+  g->total_rows = n_rows;
   pthread_mutex_init(&g->lock, NULL);
   pthread_cond_init(&g->filled, NULL);
   g->cur = &g->blocks[0];
   for (size_t i = 1; i < hashers + 2; i++) g->spare[g->n_spare++] = &g->blocks[i];
-  if (g->st == CUZK_OK) cuzk_pool_run(pool, task, g, 1 + hashers);
+  cuzk_pool_run(pool, task, g, 1 + hashers);
   enum cuzk_status st = g->st;
   if (st == CUZK_OK) st = cuzk_shape_finish(&out->shape, &g->shape, g->n_inputs, g->n_aux);
   if (st == CUZK_OK) {
@@ -189,7 +185,20 @@ enum cuzk_status cuzk_circuit_digest(struct cuzk_circuit_digest *out, const stru
   pthread_cond_destroy(&g->filled);
   pthread_mutex_destroy(&g->lock);
   cuzk_free(g);
-  return st == CUZK_OK ? st : cuzk_fail(d, st, "digest of %s", c->name);
+  return st == CUZK_OK ? st : cuzk_fail(d, st, "digest of %s", s->name);
+}
+
+enum cuzk_status cuzk_circuit_digest(struct cuzk_circuit_digest *out, const struct cuzk_circuit *c, struct cuzk_pool *pool,
+                                     const struct cuzk_progress *progress, struct cuzk_detail *d) {
+  const struct cuzk_system s = cuzk_circuit_system(c);
+  uint32_t inputs, aux;
+  uint64_t n_rows = 0;
+  memset(out, 0, sizeof *out);
+  if (progress) {
+    const enum cuzk_status st = cuzk_circuit_count(c, &inputs, &aux, &n_rows, d);
+    if (st != CUZK_OK) return st;
+  }
+  return cuzk_system_digest(out, &s, n_rows, pool, progress, d);
 }
 
 void cuzk_circuit_digest_clear(struct cuzk_circuit_digest *x) {
