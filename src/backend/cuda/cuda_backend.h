@@ -3,7 +3,8 @@
  *
  *  Every function that can fail returns a cuzk_status and, where d is given, says which call failed, where, on which device,
  *  with the runtime's text. A failed allocation of device memory is E_NOMEM and leaves the context usable; any other runtime
- *  error is E_DEVICE, after which the context can only be destroyed. A context is used by one thread at a time.
+ *  error is E_DEVICE, after which the context can only be destroyed. A context is used by one thread at a time, any
+ *  thread (each call selects the context's device).
  *  Elements are cuzk_fr, points cuzk_g1_affine and cuzk_g2_affine, exactly as on the host. docs/backends/cuda.md explains the
  *  algorithms. */
 #ifndef CUZK_BACKEND_CUDA_CUDA_BACKEND_H

@@ -207,6 +207,7 @@ extern "C" void cuzk_cuda_destroy(struct cuzk_cuda **pc) {
 }
 
 extern "C" enum cuzk_status cuzk_cuda_self_test(struct cuzk_cuda *c, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   constexpr int CASES = 64;
   char *work;
   CUZK_STATUS_TRY(work_area(c, &work, CASES * 4 * sizeof(Fp), d));
@@ -224,6 +225,7 @@ extern "C" enum cuzk_status cuzk_cuda_self_test(struct cuzk_cuda *c, struct cuzk
 }
 
 extern "C" enum cuzk_status cuzk_cuda_alloc(struct cuzk_cuda *c, void **out, size_t bytes, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   *out = nullptr;
   CUZK_CUDA(cudaMalloc(out, bytes));
   return CUZK_OK;
@@ -236,26 +238,31 @@ extern "C" void cuzk_cuda_free(struct cuzk_cuda *c, void **p) {
 }
 extern "C" enum cuzk_status cuzk_cuda_upload(struct cuzk_cuda *c, void *dst, const void *src, size_t bytes,
                                              struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, c->stream));
   CUZK_CUDA(cudaStreamSynchronize(c->stream));
   return CUZK_OK;
 }
 extern "C" enum cuzk_status cuzk_cuda_download(struct cuzk_cuda *c, void *dst, const void *src, size_t bytes,
                                                struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, c->stream));
   CUZK_CUDA(cudaStreamSynchronize(c->stream));
   return CUZK_OK;
 }
 extern "C" enum cuzk_status cuzk_cuda_copy(struct cuzk_cuda *c, void *dst, const void *src, size_t bytes,
                                            struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, c->stream));
   return CUZK_OK;
 }
 extern "C" enum cuzk_status cuzk_cuda_sync(struct cuzk_cuda *c, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaStreamSynchronize(c->stream));
   return CUZK_OK;
 }
 extern "C" enum cuzk_status cuzk_cuda_trim(struct cuzk_cuda *c, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaStreamSynchronize(c->stream));
   ntt_free_tables(c);
   if (c->work) CUZK_CUDA(cudaFree(c->work));
@@ -266,6 +273,7 @@ extern "C" enum cuzk_status cuzk_cuda_trim(struct cuzk_cuda *c, struct cuzk_deta
 
 extern "C" enum cuzk_status cuzk_cuda_fill_random_fr(struct cuzk_cuda *c, void *s, size_t n, uint64_t seed,
                                                      struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   random_kernel<<<c->multiprocessors * 8, 256, 0, c->stream>>>((Fr *)s, n, seed);
   CUZK_LAUNCHED("random_kernel");
   return CUZK_OK;
@@ -277,10 +285,12 @@ extern "C" void cuzk_cuda_random_fr(cuzk_fr *r, uint64_t seed, uint64_t i) {
 }
 
 extern "C" enum cuzk_status cuzk_cuda_timer_start(struct cuzk_cuda *c, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaEventRecord(c->events[14], c->stream));
   return CUZK_OK;
 }
 extern "C" enum cuzk_status cuzk_cuda_timer_stop(struct cuzk_cuda *c, float *ms, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaEventRecord(c->events[15], c->stream));
   CUZK_CUDA(cudaEventSynchronize(c->events[15]));
   CUZK_CUDA(cudaEventElapsedTime(ms, c->events[14], c->events[15]));
@@ -289,6 +299,7 @@ extern "C" enum cuzk_status cuzk_cuda_timer_stop(struct cuzk_cuda *c, float *ms,
 
 extern "C" enum cuzk_status cuzk_cuda_measure(struct cuzk_cuda *c, enum cuzk_cuda_rate what, double *rate,
                                               struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   if (what == CUZK_CUDA_RATE_WIDE) {
     int khz;
     CUZK_CUDA(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, c->device));

@@ -5,13 +5,16 @@ using namespace cuzk_gpu;
 
 extern "C" enum cuzk_status cuzk_cuda_msm_g1(struct cuzk_cuda *c, cuzk_g1_affine *out, const void *p, const void *s, size_t n,
                                              unsigned windows, struct cuzk_cuda_msm_times *times, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   return msm<Fp>(c, (Affine<Fp> *)out, (const Affine<Fp> *)p, (const Fr *)s, n, windows, times, d);
 }
 extern "C" enum cuzk_status cuzk_cuda_subset_sum_g1(struct cuzk_cuda *c, cuzk_g1_affine *out, const void *p, const void *bits,
                                                     size_t n, struct cuzk_cuda_msm_times *times, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   return subset_sum<Fp>(c, (Affine<Fp> *)out, (const Affine<Fp> *)p, (const uint32_t *)bits, n, times, d);
 }
 extern "C" enum cuzk_status cuzk_cuda_progression_g1(struct cuzk_cuda *c, void *p, size_t n, const cuzk_g1_affine powers[32],
                                                      struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   return progression<Fp>(c, (Affine<Fp> *)p, n, (const Affine<Fp> *)powers, d);
 }

@@ -526,10 +526,12 @@ using namespace cuzk_gpu;
 
 extern "C" enum cuzk_status cuzk_cuda_transform(struct cuzk_cuda *c, void *v, unsigned log2_n, enum cuzk_cuda_ntt_kind kind,
                                                 struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   return transform(c, (Fr *)v, log2_n, kind, nullptr, nullptr, d);
 }
 
 extern "C" enum cuzk_status cuzk_cuda_bit_reverse(struct cuzk_cuda *c, void *v, unsigned log2_n, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   if (log2_n > MAX_LOG_N) return say(d, CUZK_E_ARG, "bit reversal of 2^%u elements", log2_n);
   reverse_kernel<<<c->multiprocessors * 8, 256, 0, c->stream>>>((Fr *)v, log2_n);
   CUZK_LAUNCHED("reverse_kernel");
@@ -538,6 +540,7 @@ extern "C" enum cuzk_status cuzk_cuda_bit_reverse(struct cuzk_cuda *c, void *v, 
 
 extern "C" enum cuzk_status cuzk_cuda_h_poly(struct cuzk_cuda *c, void *a, void *b, void *cc, unsigned log2_n,
                                              bool *top_is_zero, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
   *top_is_zero = false;
   CUZK_STATUS_TRY(transform(c, (Fr *)a, log2_n, CUZK_CUDA_H_AB, nullptr, nullptr, d));
   CUZK_STATUS_TRY(transform(c, (Fr *)b, log2_n, CUZK_CUDA_H_AB, nullptr, nullptr, d));
