@@ -26,19 +26,37 @@ def options(text):
 
 
 def man_sections():
-    """Heading -> options of each .SH and .SS."""
+    """Heading -> options of each .SH and .SS. Headings that follow each other share what stands under the last; "--a and --b are those of
+    COMMAND" takes these options from that command's section."""
     with open(os.path.join(ROOT, "docs/cli/cuzk.1"), encoding="ascii") as f:
         lines = f.read().replace("\\-", "-").split("\n")
-    sections, name = {}, ""
+    sections, names, named, borrowed = {}, [], [], []
     for before, line in zip([""] + lines, lines):
         m = re.match(r"\.S[HS] (.*)", line)
         if m:
             name = re.sub(r"\\f.", "", m.group(1))
             name = re.sub(r" [A-Z\[].*", "", name) if line.startswith(".SS") else name
-            sections[name] = {}
+            names = names + [name] if before.startswith(".SS") else [name]
+            for n in names:
+                sections[n] = sections[names[0]] if n != names[0] else {}
+            continue
         m = re.match(r'\.BI? (--[a-z0-9-]+)(?: "\s*([^"]*)")?$', line)
         if m and before == ".TP":
-            sections[name][m.group(1)] = m.group(2) or ""
+            sections[names[-1]][m.group(1)] = m.group(2) or ""
+            continue
+        m = re.match(r"\.BR? (--[a-z0-9-]+)(?: ,)?$", line)
+        if m:
+            named.append(m.group(1))
+            continue
+        m = re.match(r'\.BR "([a-z -]+)" \.$', line)
+        if m and before == "are those of":
+            borrowed += [(names[-1], o, m.group(1)) for o in named]
+        if line not in ("and", "are those of"):
+            named = []
+    for section, option, source in borrowed:
+        if option not in sections.get(source, {}):
+            raise SystemExit(f"man page: {section} takes {option} from '{source}', which does not have it")
+        sections[section][option] = sections[source][option]
     return sections
 
 
