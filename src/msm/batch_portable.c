@@ -7,6 +7,7 @@
 #include "msm/batch.h"
 
 #define PAIRS ((size_t)512) /* between two inversions */
+#define AHEAD ((size_t)6)   /* pairs whose points are prefetched before their turn */
 
 #define PORT_FE cuzk_fp
 #define PORT_F(x) cuzk_fp_##x

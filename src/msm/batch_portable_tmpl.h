@@ -13,14 +13,20 @@ static inline PORT_AFFINE PORT_FN(get)(const void *src, uint32_t ref) {
   return p;
 }
 
+static inline void PORT_FN(prefetch)(const void *src, uint32_t ref) {
+  const char *p = (const char *)&((const PORT_AFFINE *)src)[ref & CUZK_BATCH_INDEX];
+  for (size_t k = 0; k < sizeof(PORT_AFFINE); k += 64) __builtin_prefetch(p + k);
+  __builtin_prefetch(p + sizeof(PORT_AFFINE) - 1);
+}
+
 static void PORT_FN(add_block)(PORT_AFFINE *dst, const uint32_t *to, const void *src, const uint32_t *a, const uint32_t *b,
                                size_t n, struct PORT_FN(scratch) *s) {
   PORT_FE run = PORT_F(one), t;
   for (size_t i = 0; i < n; i++) {
     const PORT_AFFINE p = PORT_FN(get)(src, a[i]), q = PORT_FN(get)(src, b[i]);
-    if (i + 4 < n) {
-      __builtin_prefetch(&((const PORT_AFFINE *)src)[a[i + 4] & CUZK_BATCH_INDEX]);
-      __builtin_prefetch(&((const PORT_AFFINE *)src)[b[i + 4] & CUZK_BATCH_INDEX]);
+    if (i + AHEAD < n) {
+      PORT_FN(prefetch)(src, a[i + AHEAD]);
+      PORT_FN(prefetch)(src, b[i + AHEAD]);
     }
     s->prefix[i] = run;
     s->kind[i] = 0;
@@ -36,6 +42,10 @@ static void PORT_FN(add_block)(PORT_AFFINE *dst, const uint32_t *to, const void 
   }
   PORT_F(inv_var)(&run, &run);
   for (size_t i = n; i-- > 0;) {
+    if (i >= AHEAD) {
+      PORT_FN(prefetch)(src, a[i - AHEAD]);
+      PORT_FN(prefetch)(src, b[i - AHEAD]);
+    }
     const PORT_AFFINE p = PORT_FN(get)(src, a[i]), q = PORT_FN(get)(src, b[i]);
     PORT_AFFINE *r = &dst[to[i]];
     if (s->kind[i] == 2) {

@@ -12,7 +12,12 @@
 #include "ff/vec/fpv_tmpl.h"
 #include "msm/batch.h"
 
-#define GROUPS ((size_t)256) /* of eight pairs, between two inversions */
+/* Groups of eight pairs between two inversions: with their points and scratch they stay in the second-level cache. */
+#ifdef FPV_IFMA
+#define GROUPS ((size_t)256)
+#else
+#define GROUPS ((size_t)128)
+#endif
 #define AHEAD ((size_t)3)    /* groups whose points are prefetched before their turn */
 #define LOAD_AHEAD ((size_t)6) /* the same for points of the caller, which come from far memory */
 #define POINT_WORDS ((size_t)(16 * VEC_D))
@@ -27,7 +32,7 @@ typedef struct {
 enum kind { NORMAL, DOUBLE, ZERO, FIRST, SECOND }; /* what the sum is: by the formula, 2a, identity, a, b */
 
 struct scratch {
-  fpv prefix[GROUPS];
+  fpv prefix[GROUPS + 1]; /* products of the denominators before each */
   fpv den[GROUPS]; /* x1 - x2 (G1), its norm (G2), substitutes included */
   uint8_t special[GROUPS];
   uint8_t kind[GROUPS * 8];
@@ -86,7 +91,10 @@ FPV_INLINE void store_point(uint64_t *const at[8], const fw *x, const fw *y) {
 }
 
 #if VEC_D == 1
-FPV_INLINE fe fe_mul(fe a, fe b) { return (fe){{fpv_mul(a.c[0], b.c[0])}}; }
+FPV_INLINE fe fe_mul(fe a, fe b) {
+  fpv_mul_to(&a.c[0], &a.c[0], &b.c[0]);
+  return a;
+}
 FPV_INLINE fe fe_sqr(fe a) { return (fe){{fpv_sqr(a.c[0])}}; }
 #else
 /* (a0 b0 - a1 b1, a0 b1 + a1 b0), each one reduction. */
@@ -214,7 +222,7 @@ static __attribute__((noinline)) fpv substitute(struct scratch *s, size_t g, fpv
 }
 
 /* The eight lanes' inverses in the scale that the way back needs. */
-static fpv invert(fpv total) {
+static fpv invert(const fpv *total) {
   uint64_t words[8][8] __attribute__((aligned(64)));
   uint64_t *out[8];
   cuzk_fp v[8], t[8];
@@ -223,7 +231,7 @@ static fpv invert(fpv total) {
     out[l] = words[l];
     in[l] = &v[l];
   }
-  fpw_store(out, fpv_words(total));
+  fpw_store(out, fpv_words(*total));
   for (int l = 0; l < 8; l++) fpw_canonical(v[l].l, words[l]);
   cuzk_fp_inv_batch(v, t, 8);
   for (int l = 0; l < 8; l++) cuzk_fp_mul(&v[l], &v[l], &fpv_inv_scale);
@@ -233,7 +241,8 @@ static fpv invert(fpv total) {
 static void add_block(void *dst, const uint32_t *to, const void *src, const uint32_t *a, const uint32_t *b, size_t n,
                       struct scratch *s) {
   const size_t n_groups = (n + 7) / 8;
-  fpv run = fpv_small(1);
+  fpv run;
+  s->prefix[0] = fpv_small(1);
   const uint64_t *pa[8], *pb[8];
   __mmask8 na, nb;
   for (size_t g = 0; g < AHEAD; g++) {
@@ -256,11 +265,10 @@ static void add_block(void *dst, const uint32_t *to, const void *src, const uint
 #endif
     s->special[g] = 0;
     if (__builtin_expect(suspect, 0)) den = substitute(s, g, den, pa, pb, na, nb, suspect);
-    s->prefix[g] = run;
     s->den[g] = den;
-    run = fpv_mul(run, den);
+    fpv_mul_to(&s->prefix[g + 1], &s->prefix[g], &s->den[g]);
   }
-  run = invert(run);
+  run = invert(&s->prefix[n_groups]);
   for (size_t g = n_groups; g-- > 0;) {
     if (g >= AHEAD) {
       prefetch(src, a, g - AHEAD, n, 0, 2 * VEC_D);
@@ -268,8 +276,9 @@ static void add_block(void *dst, const uint32_t *to, const void *src, const uint
     }
     addresses(pa, src, a, g, n, &na);
     addresses(pb, src, b, g, n, &nb);
-    const fpv inv = fpv_mul(run, s->prefix[g]);
-    run = fpv_mul(run, s->den[g]);
+    fpv inv;
+    fpv_mul_to(&inv, &run, &s->prefix[g]);
+    fpv_mul_to(&run, &run, &s->den[g]);
     const fw x1 = load_x(pa), x2 = load_x(pb), y1 = load_y(pa, na), y2 = load_y(pb, nb);
     fe num = fw_wide(fw_sub(y1, y2), 3);
     const __mmask8 dbl = __builtin_expect(s->special[g], 0) ? lanes_of(s, g, DOUBLE) : 0;
@@ -278,7 +287,8 @@ static void add_block(void *dst, const uint32_t *to, const void *src, const uint
       num = fe_blend(dbl, num, fw_wide(fw_add(fw_add(t, t), t), 0));
     }
 #if VEC_D == 1
-    const fe slope = fe_mul(num, (fe){{inv}});
+    fe slope;
+    fpv_mul_to(&slope.c[0], &num.c[0], &inv);
 #else
     fe den = fw_wide(fw_sub(x1, x2), 2);
     if (dbl) den = fe_blend(dbl, den, fw_wide(fw_add(y1, y1), 3));

@@ -3,8 +3,8 @@
  *   count    chunks of scalars: how many are zero, one (or minus one), general
  *   place    chunks again: digits of the general scalars, their points into the table of the batch kernels; points with scalar
  *            one or minus one are summed at once, each worker for itself
- *   sort     windows: references to points by bucket (counting sort)
- *   range    runs of buckets of one window: bucket sums, then the sums of their rows and columns
+ *   sort     windows, some at a time: references to points by bucket (counting sort)
+ *   range    runs of buckets of these windows: bucket sums, then the sums of their rows and columns
  *   finish   windows: one total each
  * Only the first two and the last look at the group's types; the others work on the kernels' opaque points. */
 #include "msm/msm.h"
@@ -20,6 +20,7 @@
 #include "msm/windows.h"
 
 #define CHUNK ((size_t)4096)         /* scalars; a multiple of 64 */
+#define SORTED_WINDOWS ((size_t)4)   /* sorted at a time, at least */
 #define RANGE_BUCKETS ((size_t)4096) /* at most, of a task of the bucket stage */
 #define RANGE_POINTS ((size_t)1 << 16) /* about, the same */
 #define LEVEL_POINTS ((size_t)4096)    /* of a level of the sums of ones: stays in the second-level cache */
@@ -32,6 +33,7 @@ struct plan {
   size_t n_buckets;    /* 2^(c-1), bucket i is for digits i + 1 and -(i + 1) */
   size_t n_columns, n_rows; /* bucket = row * n_columns + column */
   size_t n_ranges;     /* a window; divides n_rows */
+  size_t n_sorted;     /* windows that are sorted and summed at a time: enough to keep all workers busy */
 };
 
 struct chunk {
@@ -44,13 +46,13 @@ struct block {
   struct chunk *chunks;
   size_t n_chunks;
   size_t n_general;
-  char *memory; /* holds what follows */
+  char *memory; /* holds what follows; the next block takes it over, since the kernel clears every page of a new one */
   size_t memory_bytes;
   char *table;         /* n_general points */
   char *range_sums;    /* [window][range][rows of the range, then columns] */
   uint16_t *digits;    /* [window][n_general] */
-  uint32_t *sorted;    /* [window][n_general] references by bucket */
-  uint32_t *start;     /* [window][n_buckets + 1] where each bucket's begin */
+  uint32_t *sorted;    /* [n_sorted][n_general] references by bucket */
+  uint32_t *start;     /* [n_sorted][n_buckets + 1] where each bucket's begin */
 };
 
 struct worker {
@@ -164,6 +166,8 @@ static void plan_make(struct plan *p, size_t n, unsigned n_workers) {
          (p->n_buckets / p->n_ranges > RANGE_BUCKETS || n / p->n_ranges > RANGE_POINTS ||
           (p->n_windows * p->n_ranges < 4 * (size_t)n_workers && n / p->n_ranges > 1024)))
     p->n_ranges *= 2;
+  p->n_sorted = 2 * (size_t)n_workers < SORTED_WINDOWS ? SORTED_WINDOWS : 2 * (size_t)n_workers;
+  if (p->n_sorted > p->n_windows) p->n_sorted = p->n_windows;
 }
 
 static inline void put_digits(const struct plan *p, const struct block *b, size_t at, const cuzk_fr *s) {
@@ -172,31 +176,35 @@ static inline void put_digits(const struct plan *p, const struct block *b, size_
   for (unsigned i = 0; i < p->w.n; i++) b->digits[i * b->n_general + at] = (uint16_t)cuzk_windows_digit(v, &p->w, i);
 }
 
+static void block_free(struct block *b) {
+  cuzk_big_free(b->memory, b->memory_bytes);
+  b->memory = NULL;
+  b->memory_bytes = 0;
+}
+
 static enum cuzk_status block_alloc(struct block *b, const struct plan *p, size_t point_bytes) {
   const size_t per_range = p->n_rows / p->n_ranges + p->n_columns;
   const size_t sizes[5] = {align_up(b->n_general * point_bytes),
                            align_up(p->n_windows * p->n_ranges * per_range * point_bytes),
                            align_up(p->n_windows * b->n_general * sizeof *b->digits),
-                           align_up(p->n_windows * b->n_general * sizeof *b->sorted),
-                           align_up(p->n_windows * (p->n_buckets + 1) * sizeof *b->start)};
+                           align_up(p->n_sorted * b->n_general * sizeof *b->sorted),
+                           align_up(p->n_sorted * (p->n_buckets + 1) * sizeof *b->start)};
   size_t total = 0;
   for (int i = 0; i < 5; i++) total += sizes[i];
-  b->memory = NULL;
-  b->memory_bytes = total;
   if (b->n_general == 0) return CUZK_OK;
-  char *at = b->memory = cuzk_big_alloc(total);
-  if (!at) return CUZK_E_NOMEM;
+  if (total > b->memory_bytes) {
+    block_free(b);
+    b->memory = cuzk_big_alloc(total);
+    if (!b->memory) return CUZK_E_NOMEM;
+    b->memory_bytes = total;
+  }
+  char *at = b->memory;
   b->table = at;
   b->range_sums = (at += sizes[0]);
   b->digits = (uint16_t *)(void *)(at += sizes[1]);
   b->sorted = (uint32_t *)(void *)(at += sizes[2]);
   b->start = (uint32_t *)(void *)(at += sizes[3]);
   return CUZK_OK;
-}
-
-static void block_free(struct block *b) {
-  cuzk_big_free(b->memory, b->memory_bytes);
-  b->memory = NULL;
 }
 
 static void workers_destroy(struct worker *w, unsigned n) {
@@ -242,6 +250,7 @@ struct sum_task {
   const struct plan *p;
   const struct block *b;
   struct worker *workers;
+  size_t first; /* window of task 0 */
 };
 
 /* Level k is full: its first half plus its second goes to the end of level k + 1. */
@@ -298,9 +307,10 @@ static void sort_window(void *arg, size_t task, unsigned worker) {
   const struct sum_task *t = arg;
   const struct plan *p = t->p;
   const size_t n = t->b->n_general;
-  const uint16_t *digits = t->b->digits + task * n;
+  const size_t window = t->first + task;
+  const uint16_t *digits = t->b->digits + window * n;
   uint32_t *sorted = t->b->sorted + task * n, *start = t->b->start + task * (p->n_buckets + 1);
-  const int half = cuzk_windows_half(&p->w, (unsigned)task);
+  const int half = cuzk_windows_half(&p->w, (unsigned)window);
   memset(start, 0, (p->n_buckets + 1) * sizeof *start);
   for (size_t i = 0; i < n; i++) {
     const int d = digits[i] - half;
@@ -326,10 +336,10 @@ static void sum_range(void *arg, size_t task, unsigned worker) {
   const struct block *b = t->b;
   struct worker *w = &t->workers[worker];
   const size_t bytes = w->sums.ops->point_bytes;
-  const size_t window = task / p->n_ranges, range = task % p->n_ranges;
+  const size_t place = task / p->n_ranges, range = task % p->n_ranges, window = t->first + place;
   const size_t n_buckets = p->n_buckets / p->n_ranges, n_rows = p->n_rows / p->n_ranges;
-  const uint32_t *start = b->start + window * (p->n_buckets + 1) + range * n_buckets;
-  cuzk_sums_run(&w->sums, w->buckets, b->table, b->sorted + window * b->n_general, start, n_buckets);
+  const uint32_t *start = b->start + place * (p->n_buckets + 1) + range * n_buckets;
+  cuzk_sums_run(&w->sums, w->buckets, b->table, b->sorted + place * b->n_general, start, n_buckets);
   size_t n = 0, seg = 0;
   for (size_t r = 0; r < n_rows; r++) {
     w->start[seg++] = (uint32_t)n;

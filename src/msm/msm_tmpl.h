@@ -128,10 +128,13 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
   CUZK_TRY(block_alloc(b, &m->plan, m->ops->point_bytes));
   cuzk_pool_run(m->pool, MSM_FN(place), m, b->n_chunks);
   CUZK_TRY((enum cuzk_status)atomic_load(&m->status));
-  struct sum_task t = {&m->plan, b, m->workers};
   if (b->n_general) {
-    cuzk_pool_run(m->pool, sort_window, &t, m->plan.n_windows);
-    cuzk_pool_run(m->pool, sum_range, &t, m->plan.n_windows * m->plan.n_ranges);
+    for (size_t w = 0; w < m->plan.n_windows; w += m->plan.n_sorted) {
+      const size_t left = m->plan.n_windows - w, n = left < m->plan.n_sorted ? left : m->plan.n_sorted;
+      struct sum_task t = {&m->plan, b, m->workers, w};
+      cuzk_pool_run(m->pool, sort_window, &t, n);
+      cuzk_pool_run(m->pool, sum_range, &t, n * m->plan.n_ranges);
+    }
     struct MSM_FN(totals) f = {m, window};
     cuzk_pool_run(m->pool, MSM_FN(finish), &f, m->plan.n_windows);
     MSM_JAC total = window[m->plan.n_windows - 1];
@@ -142,7 +145,6 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
     MSM_G(add)(acc, acc, &total);
   }
 out:
-  block_free(b);
   return st;
 }
 
@@ -183,6 +185,7 @@ static enum cuzk_status MSM_FN(run)(MSM_JAC *out, const struct MSM_BASES *src, c
   *out = acc;
 out:
   if (st == CUZK_E_NOMEM) (void)cuzk_fail(d, st, "no memory for a sum of %zu points", n_bases);
+  block_free(&m.block);
   cuzk_free(m.block.chunks);
   workers_destroy(m.workers, n_workers);
   (void)pthread_mutex_destroy(&m.lock);

@@ -12,6 +12,7 @@
  *  Products are Montgomery's, dividing by R'; they keep zero as a vector of zeros.
  *
  *    fpv_mul, fpv_sqr                 a b / R', a a / R'; wide to loose
+ *    fpv_mul_to                       the same in memory, without copies; the result may be an operand
  *    fpv_mul2, fpv_sqr2               (a b + c d) / R', (a a + b b) / R'; wide to loose
  *    fpv_minus(a)                     -a for loose a or a wide one up to 5.1 p: wide
  *    fpv_wide(a, k)                   raw a to wide; k p is added where values cannot be negative: a + k p must be in [0, 6 p)

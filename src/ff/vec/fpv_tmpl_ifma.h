@@ -191,6 +191,7 @@ FPV_INLINE fpv fpv_redc(fpv_acc c) {
 }
 
 FPV_INLINE fpv fpv_mul(fpv a, fpv b) { return fpv_redc(fpv_acc_mul(fpv_acc_zero(), a, b)); }
+FPV_INLINE void fpv_mul_to(fpv *r, const fpv *a, const fpv *b) { *r = fpv_mul(*a, *b); }
 FPV_INLINE fpv fpv_sqr(fpv a) { return fpv_redc(fpv_acc_sqr(a)); }
 /* a b + c d */
 FPV_INLINE fpv fpv_mul2(fpv a, fpv b, fpv c, fpv d) { return fpv_redc(fpv_acc_mul(fpv_acc_mul(fpv_acc_zero(), a, b), c, d)); }
