@@ -12,8 +12,16 @@ static void biased(cuzk_fp *r) {
     memcpy(r->l, l, sizeof l);
     return;
   }
+  const bool chunks = test_rand() % 2; /* limbs of 25 bits around half their range, where signed ones are largest */
   for (;;) {
-    for (int i = 0; i < 6; i++) l[i] = test_rand_limb();
+    for (int i = 0; i < 6; i++) l[i] = chunks ? 0 : test_rand_limb();
+    const uint64_t near_half = 0xffffff + test_rand() % 3;
+    for (unsigned bit = 0; chunks && bit < 375; bit += 25) {
+      const uint64_t v = test_rand() % 8 ? near_half : test_rand() & 0x1ffffff;
+      l[bit / 64] |= v << (bit % 64);
+      if (bit % 64 > 39) l[bit / 64 + 1] |= v >> (64 - bit % 64);
+    }
+    if (chunks) l[5] = (l[5] & ~(UINT64_C(0x3f) << 55)) | (test_rand() % 52) << 55;
     if (test_rand() % 2) l[5] %= 0x1a0111ea397fe69au;
     cuzk_fp t;
     if (cuzk_fp_from_canon(&t, l)) {
