@@ -9,7 +9,7 @@ _cuzk() {
   fi
   local program=${words[0]}
   case $prev in
-    --c1 | --meta | --vanilla | --params | --out | --proof | --vk | --randomness | --toxic-waste | --against)
+    --c1 | --meta | --vanilla | --params | --out | --proof | --vk | --compact | --randomness | --toxic-waste | --against)
       COMPREPLY=($(compgen -f -- "$cur"))
       return ;;
     --circuit)
@@ -41,9 +41,10 @@ _cuzk() {
     return
   fi
   case "${words[1]} ${words[2]}" in
-    "params generate" | "circuit digest" | "circuit count")
+    "params generate" | "circuit digest" | "circuit count" | "circuit compile")
       COMPREPLY=($(compgen -W "$("$program" circuit list 2>/dev/null | awk 'NR > 1 {print $1}')" -- "$cur")) ;;
-    "circuit witness" | "circuit check" | "bench prove") COMPREPLY=($(compgen -W "porep winning-post window-post snap" -- "$cur")) ;;
+    "circuit check") COMPREPLY=($(compgen -f -W "porep winning-post window-post snap" -- "$cur")) ;;
+    "circuit witness" | "bench prove") COMPREPLY=($(compgen -W "porep winning-post window-post snap" -- "$cur")) ;;
     *) COMPREPLY=($(compgen -f -- "$cur")) ;;
   esac
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* cuzk circuit list | digest | count | check | witness */
+/* cuzk circuit list | digest | count | check | witness; compact forms: cmd_compact.c */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/cmd_circuit.h"
 #include "cli/job.h"
 
-static enum cuzk_status find_circuit(const struct cuzk_circuit **out, struct cli *c, const char *name) {
+enum cuzk_status cli_find_circuit(const struct cuzk_circuit **out, struct cli *c, const char *name) {
   *out = cuzk_circuit_find(name);
   if (*out) return CUZK_OK;
   return cuzk_fail(&c->detail, CUZK_E_ARG, "no circuit '%s'; cuzk circuit list names them", name);
@@ -58,7 +59,7 @@ static json_t *shape_json(const struct cuzk_circuit *k, const struct cuzk_shape 
   return o;
 }
 
-static void print_text(const json_t *o) {
+void cli_print_members(const json_t *o) {
   const char *key;
   json_t *v;
   json_object_foreach((json_t *)o, key, v) {
@@ -75,7 +76,7 @@ static void print_value(const json_t *v) {
 }
 
 /* Prints ours; with --against, compares and names the place. by_aux: blocks of private values rather than constraints. */
-static enum cuzk_status print_and_compare(struct cli *c, const struct cuzk_circuit *k, json_t *ours, const char *block_list,
+enum cuzk_status cli_print_against(struct cli *c, const struct cuzk_circuit *k, json_t *ours, const char *block_list,
                                           const char *must, bool by_aux, uint64_t n_total) {
   const char *path = c->opt[OPT_AGAINST];
   json_t *file = NULL, *record;
@@ -85,7 +86,7 @@ static enum cuzk_status print_and_compare(struct cli *c, const struct cuzk_circu
   enum cuzk_status st = CUZK_OK;
   if (!path) {
     if (c->json) return cli_print_json(c, ours);
-    print_text(ours);
+    cli_print_members(ours);
     json_decref(ours);
     return CUZK_OK;
   }
@@ -110,7 +111,7 @@ static enum cuzk_status print_and_compare(struct cli *c, const struct cuzk_circu
     st = cli_print_json(c, json_incref(ours));
     goto out;
   }
-  print_text(ours);
+  cli_print_members(ours);
   if (!c->no) printf("equal to %s\n", path);
   size_t i;
   json_t *e;
@@ -135,7 +136,7 @@ out:
 enum cuzk_status cli_circuit_count(struct cli *c) {
   const struct cuzk_circuit *k;
   struct cuzk_shape s = {0};
-  enum cuzk_status st = find_circuit(&k, c, c->arg[0]);
+  enum cuzk_status st = cli_find_circuit(&k, c, c->arg[0]);
   if (st != CUZK_OK) return st;
   const struct cuzk_system system = cuzk_circuit_system(k);
   st = cuzk_shape_of(&s, &system, &c->detail);
@@ -144,7 +145,7 @@ enum cuzk_status cli_circuit_count(struct cli *c) {
   if (o) (void)json_object_set_new(o, "log2_domain", json_integer(cuzk_shape_log2_domain(&s)));
   cuzk_shape_clear(&s);
   if (c->json || !o) return cli_print_json(c, o);
-  print_text(o);
+  cli_print_members(o);
   json_decref(o);
   return CUZK_OK;
 }
@@ -171,7 +172,7 @@ enum cuzk_status cli_circuit_digest(struct cli *c) {
   struct cuzk_packed z = {0};
   json_t *o = NULL;
   enum cuzk_status st;
-  CUZK_TRY(find_circuit(&k, c, c->arg[0]));
+  CUZK_TRY(cli_find_circuit(&k, c, c->arg[0]));
   CUZK_TRY(cuzk_circuit_digest(&x, k, c->pool, &c->progress, &c->detail));
   cli_meter_end(c);
   o = shape_json(k, &x.shape);
@@ -189,7 +190,7 @@ enum cuzk_status cli_circuit_digest(struct cli *c) {
   }
   json_t *taken = o;
   o = NULL;
-  st = print_and_compare(c, k, taken, "block_digests", "digest", false, x.shape.n_rows);
+  st = cli_print_against(c, k, taken, "block_digests", "digest", false, x.shape.n_rows);
 out:
   json_decref(o);
   cuzk_circuit_value_digests_clear(&v);
@@ -278,7 +279,7 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
   }
   json_t *taken = o;
   o = NULL;
-  st = print_and_compare(c, k, taken, "aux_block_sha256", "aux_sha256", true, z.n_aux);
+  st = cli_print_against(c, k, taken, "aux_block_sha256", "aux_sha256", true, z.n_aux);
 out:
   json_decref(o);
   cuzk_circuit_value_digests_clear(&v);
@@ -291,16 +292,33 @@ out:
 enum cuzk_status cli_circuit_check(struct cli *c) {
   const struct cuzk_circuit *k = NULL;
   struct job job = {0};
+  struct cuzk_compact *compact = NULL;
   json_t *list = json_array();
   enum cuzk_status st;
+  if (cli_is_compact(c->arg[0])) {
+    json_decref(list);
+    return cli_compact_check(c);
+  }
+  if (c->opt[OPT_AGAINST]) {
+    json_decref(list);
+    return cuzk_fail(&c->detail, CUZK_E_USAGE, "--against belongs to a check of a .r1cs file");
+  }
   CUZK_TRY(open_witness(&k, &job, c));
+  if (c->opt[OPT_COMPACT]) CUZK_TRY(cli_compact_open(&compact, c, k));
   for (unsigned i = 0; i < job.count; i++) {
     struct cuzk_packed z = {0};
     uint64_t bad_row = UINT64_MAX;
     char region[512] = "";
     const unsigned partition = job.first + i;
     st = cuzk_circuit_assign_packed(k, witness_of(&job, partition), &z, c->pool, &c->progress, &c->detail);
-    if (st == CUZK_OK) st = cuzk_circuit_eval(k, &z, NULL, NULL, &bad_row, region, &c->progress, &c->detail);
+    if (st == CUZK_OK && compact) {
+      struct cuzk_compact_eval e = {.p = &z, .check = true};
+      st = cuzk_compact_evaluate(compact, &e, c->pool, &c->progress, &c->detail);
+      bad_row = e.bad_row;
+      memcpy(region, e.region, sizeof region);
+    } else if (st == CUZK_OK) {
+      st = cuzk_circuit_eval(k, &z, NULL, NULL, &bad_row, region, &c->progress, &c->detail);
+    }
     cuzk_packed_clear(&z);
     if (st != CUZK_OK) goto out;
     cli_meter_end(c);
@@ -322,6 +340,7 @@ enum cuzk_status cli_circuit_check(struct cli *c) {
     st = cli_print_json(c, json_pack("{s:s, s:b, s:O}", "circuit", k->name, "satisfied", !c->no, "partitions", list));
 out:
   json_decref(list);
+  cuzk_compact_destroy(&compact);
   job_close(&job);
   return st;
 }

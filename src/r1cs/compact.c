@@ -382,13 +382,11 @@ static void path_of(const struct cuzk_compact *c, uint64_t row, uint32_t stop, c
   while (number != stop) {
     const struct cuzk_r1cs_tmpl *t = &c->t[number];
     const struct cuzk_r1cs_item *x = &t->items[cuzk_r1cs_item_of(t, row)];
-    if (x->child == CUZK_R1CS_OWN) {
-      /* regions are noted as they end: the outermost last */
-      for (uint32_t i = t->r->n_marks; i-- > 0;)
-        if (row >= t->marks[i].row && row - t->marks[i].row < t->marks[i].n_rows)
-          put_name(out, n, &at, c->strings + t->marks[i].name, t->marks[i].i, t->marks[i].j);
-      break;
-    }
+    /* regions are noted as they end: the outermost last */
+    for (uint32_t i = t->r->n_marks; i-- > 0;)
+      if (row >= t->marks[i].row && row - t->marks[i].row < t->marks[i].n_rows)
+        put_name(out, n, &at, c->strings + t->marks[i].name, t->marks[i].i, t->marks[i].j);
+    if (x->child == CUZK_R1CS_OWN) break;
     put_name(out, n, &at, c->strings + x->name, x->i, x->j);
     row -= x->row;
     number = x->child;

@@ -10,7 +10,8 @@
 #include "base/fail.h"
 #include "r1cs/compact_format.h"
 
-/* Regions of fewer rows stay part of the one around them: a use would cost as much as their rows. */
+/* Regions of fewer rows stay part of the one around them, and so do those with more externals than rows: a use would cost as
+ * much as their rows. */
 #define MIN_ROWS 256u
 #define FORM_HEAD 6u /* words before the items */
 
@@ -322,10 +323,14 @@ static void add_mark(struct builder *b, const struct frame *f, const struct cuzk
   b->marks.n++;
 }
 
-/* Replaces the rows of the region by one use of its template. */
+/* Replaces the rows of the region by one use of its template, if that is worth it. */
 static void fold(struct builder *b, const struct frame *f, const struct cuzk_region *r) {
   write_form(b, f);
   if (b->st != CUZK_OK) return;
+  if (b->ext.n > b->cs->n_rows - f->row) {
+    add_mark(b, f, r);
+    return;
+  }
   const uint32_t child = intern(b, b->cs->n_rows - f->row), name = name_of(b, r->fmt);
   if (b->st != CUZK_OK) return;
   b->entries.n = f->entries;

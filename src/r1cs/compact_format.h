@@ -59,7 +59,7 @@ struct cuzk_r1cs_item {
   uint32_t name, i, j;
 };
 
-/* a region too small to be a template */
+/* a region that is no template */
 struct cuzk_r1cs_mark {
   uint64_t row;
   uint32_t n_rows, name, i, j;

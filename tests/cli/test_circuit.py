@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """cuzk circuit: records of the gadgets, comparison with damaged records. test_circuit.py PROGRAM"""
+import hashlib
 import json
+import os
 
 import harness
 from harness import ProgramTest, fixture
@@ -39,6 +41,38 @@ class Circuits(ProgramTest):
             self.assertEqual(out[key], r[key])
         self.assertGreaterEqual(2 ** out["log2_domain"], r["num_constraints"] + r["num_inputs"])
         self.assertIn(f"num_constraints      {r['num_constraints']}", self.ok("circuit", "count", "sha256-64").stdout)
+
+    def test_compact_form(self):
+        r = [x for x in records() if x["circuit"] == "sha256-64"][0]
+        path = self.path("sha256-64.r1cs")
+        out = self.ok_json("circuit", "compile", "sha256-64", "--out", path)
+        self.assertEqual(out["file_bytes"], os.path.getsize(path))
+        for key in ("digest", "num_constraints", "num_aux", "num_inputs", "nnz_a", "nnz_b", "nnz_c", "a_aux_density"):
+            self.assertEqual(out[key], r[key])
+        seen = self.ok_json("circuit", "inspect", path)
+        self.assertEqual(len(seen.pop("list")), out["templates"])
+        self.assertEqual(seen, out)
+        self.assertIn("block 0", self.ok("circuit", "inspect", path).stdout)
+        checked = self.ok_json("circuit", "check", path, "--against", INDEX)
+        self.assertTrue(checked["against"]["equal"] and checked["stored_digest_equal"] and checked["stored_densities_equal"])
+        self.assertTrue(self.ok_json("circuit", "check", "sha256-64", "--compact", path)["satisfied"])
+        self.fails(3, "E_MISMATCH", "circuit", "check", "sha256-32", "--compact", path)
+        self.fails(64, "E_USAGE", "circuit", "check", path, "--compact", path)
+        self.fails(64, "E_USAGE", "circuit", "check", "sha256-64", "--against", INDEX)
+        self.fails(6, "E_NOENT", "circuit", "check", path + ".r1cs")
+        with open(path, "rb") as f:
+            data = bytearray(f.read())
+        data[128] ^= 1  # the digest stored, with a checksum that fits
+        data[-32:] = hashlib.sha256(data[:-32]).digest()
+        other = self.path("other.r1cs")
+        with open(other, "wb") as f:
+            f.write(data)
+        self.assertFalse(self.ok_json("circuit", "check", other, code=1)["stored_digest_equal"])
+        self.assertIn("does NOT have the digest", self.ok("circuit", "check", other, code=1).stdout)
+        data[200] ^= 1
+        with open(other, "wb") as f:
+            f.write(data)
+        self.fails(3, "E_FORMAT", "circuit", "inspect", other)
 
     def test_differences_are_named(self):
         r = [x for x in records() if x["circuit"] == "sha256-64"][0]
