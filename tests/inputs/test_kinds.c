@@ -140,6 +140,38 @@ static void sources_that_are_missing(void **state) {
   }
 }
 
+/* The first thing that is wrong is reported, whoever finds what first. */
+static void checks_on_a_pool(void **state) {
+  (void)state;
+  struct cuzk_pool *pool;
+  assert_int_equal(cuzk_pool_create(&pool, 3), CUZK_OK);
+  for (size_t i = 0; i < 3; i++) {
+    for (int wrong = 0; wrong < 2; wrong++) {
+      struct cuzk_statement s = {0};
+      struct cuzk_blobs b = {0};
+      struct cuzk_inputs *in;
+      const struct cuzk_input_source from = {.statement = &s, .vanilla = &b};
+      assert_int_equal(cuzk_statement_load(&s, &b, sets[i].files[0], &d), CUZK_OK);
+      for (size_t k = 1; sets[i].files[k]; k++) assert_int_equal(cuzk_blobs_add_file(&b, sets[i].files[k], &d), CUZK_OK);
+      if (wrong) {
+        s.randomness[0] ^= 1;
+        s.commitments.comm_r_new[0] ^= 1;
+        s.n_challenges = 0;
+      }
+      assert_int_equal(cuzk_inputs_open(&in, cuzk_proof_kind_find(sets[i].command), &from, &d), CUZK_OK);
+      struct cuzk_detail alone = {{0}}, together = {{0}};
+      const enum cuzk_status want = wrong ? CUZK_E_MISMATCH : CUZK_OK;
+      assert_int_equal(cuzk_inputs_check(in, NULL, &alone), want);
+      assert_int_equal(cuzk_inputs_check(in, pool, &together), want);
+      assert_string_equal(together.text, alone.text);
+      cuzk_inputs_close(&in);
+      cuzk_statement_clear(&s);
+      cuzk_blobs_clear(&b);
+    }
+  }
+  cuzk_pool_destroy(&pool);
+}
+
 /* A record of sector 91 begins with '[': it is no list of base64. */
 static void records_that_begin_like_json(void **state) {
   (void)state;
@@ -174,6 +206,7 @@ int main(void) {
       cmocka_unit_test(every_allocation_may_fail),
       cmocka_unit_test(without_records_there_is_no_witness),
       cmocka_unit_test(sources_that_are_missing),
+      cmocka_unit_test(checks_on_a_pool),
       cmocka_unit_test(records_that_begin_like_json),
   };
   return cmocka_run_group_tests(tests, NULL, teardown);
