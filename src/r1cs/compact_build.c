@@ -402,7 +402,8 @@ static const uint32_t *write_terms(struct writer *w, const uint32_t *p, uint32_t
   qsort(t, n, sizeof *t, by_var);
   struct cuzk_term *to = append(w, CUZK_R1CS_TERMS, n);
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < n && to;) {
+  if (!to) return p;
+  for (uint32_t i = 0; i < n;) {
     struct cuzk_term x = t[i++];
     for (; i < n && t[i].var == x.var; i++) {
       const enum cuzk_status st = cuzk_coeffs_add(w->b->cs->coeffs, &x.coeff, x.coeff, t[i].coeff);
