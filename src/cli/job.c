@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "groth16/param_files.h"
 
 /* Options that belong to the other sort of inputs are refused, those that are needed asked for. */
 static enum cuzk_status check_options(struct cli *c, const struct cuzk_proof_kind *kind) {
@@ -72,16 +73,6 @@ out:
   return st;
 }
 
-enum cuzk_status job_cache_path(char *out, size_t n, const struct cuzk_circuit *circuit, struct cuzk_detail *d) {
-  char id[200];
-  const char *folder = getenv("FIL_PROOFS_PARAMETER_CACHE");
-  cuzk_proof_kind_of(circuit->kind)->parameter_id(id, circuit);
-  if (!folder || !folder[0]) folder = "/var/tmp/filecoin-proof-parameters";
-  if ((size_t)snprintf(out, n, "%s/v28-%s.params", folder, id) >= n)
-    return cuzk_fail(d, CUZK_E_ARG, "the parameter cache's path is too long");
-  return CUZK_OK;
-}
-
 enum cuzk_status job_rows(struct job *job, unsigned log2_n, struct cuzk_detail *d) {
   job->abc_bytes = sizeof(cuzk_fr) << log2_n;
   for (int i = 0; i < 3; i++) {
@@ -93,7 +84,7 @@ enum cuzk_status job_rows(struct job *job, unsigned log2_n, struct cuzk_detail *
 }
 
 enum cuzk_status job_prepare(struct job *job, struct cli *c) {
-  char path[4096];
+  char *path = NULL;
   const struct cuzk_circuit *circuit = job->in->circuit;
   const struct cuzk_system system = cuzk_circuit_system(circuit);
   enum cuzk_status st;
@@ -102,7 +93,9 @@ enum cuzk_status job_prepare(struct job *job, struct cli *c) {
   uint64_t t = cli_now_ns();
   const char *file = c->opt[OPT_PARAMS];
   if (!file) {
-    CUZK_TRY(job_cache_path(path, sizeof path, circuit, &c->detail));
+    char id[200];
+    cuzk_proof_kind_of(circuit->kind)->parameter_id(id, circuit);
+    CUZK_TRY(cuzk_params_file_path(&path, NULL, id, "params"));
     file = path;
   }
   CUZK_TRY(cuzk_params_open(&job->params, file, &c->detail));
@@ -121,6 +114,7 @@ enum cuzk_status job_prepare(struct job *job, struct cli *c) {
   CUZK_TRY(job_rows(job, cuzk_shape_log2_domain(&job->shape), &c->detail));
   cli_meter_end(c);
 out:
+  cuzk_free(path);
   return st;
 }
 

@@ -38,8 +38,6 @@ enum cuzk_status job_prove(struct job *job, struct cli *c, unsigned partition, c
                                  struct cuzk_proof *proof, cuzk_fr *u, struct job_times *times);
 void job_close(struct job *job);
 
-/** Path of a circuit's parameter file in the cache folder. Errors: E_ARG if it does not fit. */
-enum cuzk_status job_cache_path(char *out, size_t n, const struct cuzk_circuit *circuit, struct cuzk_detail *d);
 /** Times of one partition as an object with names ending in _s. */
 json_t *job_times_json(unsigned partition, const struct job_times *t);
 #endif
