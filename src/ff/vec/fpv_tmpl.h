@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /** Eight elements of Fp side by side in AVX-512 registers; included once per source file, never linked.
  *
- *  Define FPV_IFMA before inclusion for integers of 52 bits (AVX-512 IFMA, fpv_tmpl_ifma.h); without it limbs are doubles
- *  (AVX-512 F and DQ, fpv_tmpl_fma.h). Both give the same functions over two types:
+ *  Define FPV_IFMA before inclusion for integers of 52 bits (AVX-512 IFMA, fpv_ifma_tmpl.h); without it limbs are doubles
+ *  (AVX-512 F and DQ, fpv_fma_tmpl.h). Both give the same functions over two types:
  *    fpv   operands and results of products
  *    fpw   the form in memory, eight words an element, in which sums and differences are taken too
  *  and three kinds of values, whose exact bounds the two files state:
@@ -116,8 +116,8 @@ static inline void fpv_subtract_once(uint64_t out[6], const uint64_t t[6]) {
 }
 
 #ifdef FPV_IFMA
-#include "ff/vec/fpv_tmpl_ifma.h"
+#include "ff/vec/fpv_ifma_tmpl.h"
 #else
-#include "ff/vec/fpv_tmpl_fma.h"
+#include "ff/vec/fpv_fma_tmpl.h"
 #endif
 #endif
