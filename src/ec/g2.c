@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ec/twist.h"
 
 const cuzk_g2_affine cuzk_g2_generator = {
     {{{0xf5f28fa202940a10u, 0xb3f5fb2687b4961au, 0xa1a893b53e2ae580u, 0x9894999d1a3caee9u, 0x6f67b7631863366bu,
@@ -30,16 +31,6 @@ static const cuzk_fp2 psi_y = {{{0x3e2f585da55c9ad1u, 0x4294213d86c18183u, 0x382
                                {{0x7bcfa7a25aa30fdau, 0xdc17dec12a927e7cu, 0x2f088dd86b4ebef1u, 0xd1ca2087da74d4a7u,
                                  0x2da2596696cebc1du, 0x0e2b7eedbbfd87d2u}}};
 
-/* *r = 12 (1 + u) *a */
-static void mul_3b(cuzk_fp2 *r, const cuzk_fp2 *a) {
-  cuzk_fp2 t;
-  cuzk_fp2_mul_xi(&t, a);
-  cuzk_fp2_dbl(&t, &t);
-  cuzk_fp2_dbl(&t, &t);
-  cuzk_fp2_dbl(r, &t);
-  cuzk_fp2_add(r, r, &t);
-}
-
 /* c1 comes first. */
 static void fp2_to_be(uint8_t out[96], const cuzk_fp2 *a) {
   cuzk_fp_to_be(out, &a->c1);
@@ -56,7 +47,7 @@ static bool fp2_from_be(cuzk_fp2 *r, const uint8_t in[96]) {
 #define EC_POINT cuzk_g2
 #define EC_FN(name) cuzk_g2_##name
 #define EC_B (&curve_b)
-#define EC_MUL_3B(r, a) mul_3b(r, a)
+#define EC_MUL_3B(r, a) cuzk_twist_mul_3b(r, a)
 #include "ec/curve_tmpl.h"
 
 #define EC_FE_BYTES 96

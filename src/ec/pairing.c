@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ec/twist.h"
+
 #define Z_ABS 0xd201000000010000u /* the absolute value of the curve's parameter z, which is negative */
 
 /* A multiple of Q on the twist, homogeneous: x = X/Z, y = Y/Z. */
@@ -15,16 +17,6 @@ struct twist_point {
 struct line {
   cuzk_fp2 l0, l2, l3;
 };
-
-/* *r = 12 xi *a = 3 b' *a */
-static void mul_3b(cuzk_fp2 *r, const cuzk_fp2 *a) {
-  cuzk_fp2 t;
-  cuzk_fp2_mul_xi(&t, a);
-  cuzk_fp2_dbl(&t, &t);
-  cuzk_fp2_dbl(&t, &t);
-  cuzk_fp2_dbl(r, &t);
-  cuzk_fp2_add(r, r, &t);
-}
 
 /* *r = *a/2: the sum a + p or a, shifted. */
 static void fp_half(cuzk_fp *r, const cuzk_fp *a) {
@@ -49,7 +41,7 @@ static void double_step(struct line *l, struct twist_point *t) {
   fp_half(&a.c1, &a.c1);
   cuzk_fp2_sqr(&b, &t->y);
   cuzk_fp2_sqr(&c, &t->z);
-  mul_3b(&e, &c);
+  cuzk_twist_mul_3b(&e, &c);
   cuzk_fp2_dbl(&f, &e);
   cuzk_fp2_add(&f, &f, &e);
   cuzk_fp2_add(&h, &t->y, &t->z);
