@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "circuits/synthesis.h"
 #include "hash/sha256.h"
 
@@ -127,6 +128,6 @@ void cuzk_circuit_parameter_id(char out[200], const struct cuzk_circuit *c) {
                      (unsigned long long)c->sector_bytes, c->challenges, c->sectors);
   }
   cuzk_sha256(d, id, strlen(id));
-  int n = snprintf(out, 200, "%s-", prefix);
-  for (int i = 0; i < 32; i++, n += 2) (void)snprintf(out + n, 3, "%02x", d[i]);
+  const int n = snprintf(out, 200, "%s-", prefix);
+  cuzk_hex_encode(out + n, d, sizeof d);
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/hex.h"
 #include "hash/blake2b.h"
 
 /* The manifest of version 28 (rust-fil-proofs, parameters.json): parameter id, digest of .params, digest of .vk. */
@@ -97,7 +98,7 @@ enum cuzk_status cuzk_file_digest(char out[CUZK_DIGEST_CHARS], const char *path,
     }
   }
   cuzk_blake2b_final(&s, full);
-  for (int i = 0; i < 16; i++) (void)snprintf(out + 2 * i, 3, "%02x", full[i]);
+  cuzk_hex_encode(out, full, 16);
 out:
   cuzk_file_clear(&map);
   return st;
