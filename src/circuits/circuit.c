@@ -97,6 +97,19 @@ static void report_region(void *user, const struct cuzk_cs *cs, unsigned depth) 
     cuzk_cs_fail(r->cs, CUZK_E_CANCELLED);
 }
 
+/* Synthesis that reports rows as regions end. */
+static enum cuzk_status synthesize_reported(struct cuzk_cs *cs, const struct cuzk_circuit *c, const void *witness,
+                                            const struct cuzk_progress *progress, uint64_t n_rows) {
+  struct reporter r = {cs, progress, n_rows, 0};
+  if (progress) {
+    cs->region_fn = report_region;
+    cs->region_user = &r;
+  }
+  cuzk_synthesize(cs, c, witness);
+  cs->region_fn = NULL; /* r ends here */
+  return cs->st;
+}
+
 static enum cuzk_status check_witness(const struct cuzk_circuit *c, const void *witness, struct cuzk_detail *d) {
   if (c->kind == CUZK_KIND_GADGET) return CUZK_OK;
   if (!witness) return cuzk_fail(d, CUZK_E_ARG, "%s: no witness", c->name);
@@ -133,13 +146,7 @@ enum cuzk_status cuzk_circuit_assign(const struct cuzk_circuit *c, const void *w
     else
       cuzk_cs_init_values(&cs, out->inputs, n_inputs, out->aux, n_aux);
     if (st == CUZK_OK) {
-      struct reporter r = {&cs, progress, n_rows, 0};
-      if (progress) {
-        cs.region_fn = report_region;
-        cs.region_user = &r;
-      }
-      cuzk_synthesize(&cs, c, witness);
-      st = cs.st;
+      st = synthesize_reported(&cs, c, witness, progress, n_rows);
       if (st == CUZK_OK && (cs.n_inputs != n_inputs || cs.n_aux != n_aux || cs.n_rows != n_rows)) st = CUZK_E_INTERNAL;
       if (bad_row) *bad_row = cs.bad_row;
     }
@@ -206,13 +213,7 @@ enum cuzk_status cuzk_circuit_eval(const struct cuzk_circuit *c, const struct cu
     return cuzk_fail(d, CUZK_E_ARG, "%u public and %u private values, %s has %u and %u", z->n_inputs, z->n_aux, c->name, n_inputs, n_aux);
   st = cuzk_cs_init_given(&cs, z, fn, user, true, region);
   if (st == CUZK_OK) {
-    struct reporter r = {&cs, progress, n_rows, 0};
-    if (progress) {
-      cs.region_fn = report_region;
-      cs.region_user = &r;
-    }
-    cuzk_synthesize(&cs, c, NULL);
-    st = cs.st;
+    st = synthesize_reported(&cs, c, NULL, progress, n_rows);
     *bad_row = cs.bad_row;
   }
   cuzk_cs_clear(&cs);

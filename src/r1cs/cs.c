@@ -47,14 +47,19 @@ void cuzk_cs_init_values(struct cuzk_cs *cs, cuzk_fr *inputs, uint32_t cap_input
     cs->st = CUZK_E_INTERNAL;
 }
 
-void cuzk_cs_init_packed(struct cuzk_cs *cs, const struct cuzk_packed *p, struct cuzk_cs_mark *marks, uint32_t n_marks,
-                         struct cuzk_pool *pool, const struct cuzk_progress *progress) {
-  cuzk_cs_init_values(cs, p->inputs, p->n_inputs, NULL, p->n_aux);
-  cs->cap_fields = p->n_fields;
+/* Private values are p's, borrowed. */
+static void use_packed(struct cuzk_cs *cs, const struct cuzk_packed *p) {
   cs->bits = p->bits;
   cs->fields = p->fields;
   cs->is_field = p->is_field;
   cs->rank = p->rank;
+}
+
+void cuzk_cs_init_packed(struct cuzk_cs *cs, const struct cuzk_packed *p, struct cuzk_cs_mark *marks, uint32_t n_marks,
+                         struct cuzk_pool *pool, const struct cuzk_progress *progress) {
+  cuzk_cs_init_values(cs, p->inputs, p->n_inputs, NULL, p->n_aux);
+  cs->cap_fields = p->n_fields;
+  use_packed(cs, p);
   cs->marks = marks;
   cs->cap_marks = n_marks;
   cs->pool = pool;
@@ -178,10 +183,7 @@ enum cuzk_status cuzk_cs_init_given(struct cuzk_cs *cs, const struct cuzk_packed
   cuzk_cs_init_count(cs);
   cs->lcs = cs->given = true;
   cs->inputs = p->inputs;
-  cs->bits = p->bits;
-  cs->fields = p->fields;
-  cs->is_field = p->is_field;
-  cs->rank = p->rank;
+  use_packed(cs, p);
   cs->eval_fn = fn;
   cs->eval_user = user;
   cs->check = check;
