@@ -168,6 +168,8 @@ enum cuzk_status cli_check_out(const char *path, const char *const *inputs, size
 bool cli_same_place(const char *a, const char *b);
 /** New JSON string of n bytes in hex. */
 json_t *cli_hex(const uint8_t *p, size_t n);
+/** New JSON array of n 32-byte digests in hex. */
+json_t *cli_digests(const uint8_t *p, size_t n);
 /** New JSON string of an element, 32 bytes little-endian, hex. */
 json_t *cli_fr_hex(const cuzk_fr *a);
 /** Reads a member that is a field element in hex. where names the file. Errors: E_FORMAT. */

@@ -159,12 +159,6 @@ static enum cuzk_status value_digests(struct cuzk_value_digests *v, struct cuzk_
   return st == CUZK_OK ? cuzk_circuit_value_digests(v, k, z, c->pool, &c->progress, &c->detail) : st;
 }
 
-static json_t *hex_list(const uint8_t *p, size_t n) {
-  json_t *a = json_array();
-  for (size_t i = 0; i < n; i++) (void)json_array_append_new(a, cli_hex(p + 32 * i, 32));
-  return a;
-}
-
 enum cuzk_status cli_circuit_digest(struct cli *c) {
   const struct cuzk_circuit *k;
   struct cuzk_circuit_digest x = {0};
@@ -182,7 +176,7 @@ enum cuzk_status cli_circuit_digest(struct cli *c) {
   }
   (void)json_object_set_new(o, "digest", cli_hex(x.digest, 32));
   (void)json_object_set_new(o, "block_constraints", json_integer(CUZK_DIGEST_BLOCK_ROWS));
-  (void)json_object_set_new(o, "block_digests", hex_list(x.block_digests, x.n_blocks));
+  (void)json_object_set_new(o, "block_digests", cli_digests(x.block_digests, x.n_blocks));
   if (k->kind == CUZK_KIND_GADGET) {
     CUZK_TRY(value_digests(&v, &z, c, k, NULL));
     (void)json_object_set_new(o, "aux_sha256", cli_hex(v.aux_sha256, 32));
@@ -262,7 +256,7 @@ enum cuzk_status cli_circuit_witness(struct cli *c) {
   o = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:i, s:o, s:o, s:I, s:I}", "circuit", k->name, "num_inputs",
                 (json_int_t)z.n_inputs, "num_aux", (json_int_t)z.n_aux, "num_constraints", (json_int_t)x.shape.n_rows,
                 "r1cs_digest", cli_hex(x.digest, 32), "aux_sha256", cli_hex(v.aux_sha256, 32), "aux_block",
-                (int)CUZK_DIGEST_BLOCK_ROWS, "aux_block_sha256", hex_list(v.blocks, v.n_blocks), "abc_eval_sha256",
+                (int)CUZK_DIGEST_BLOCK_ROWS, "aux_block_sha256", cli_digests(v.blocks, v.n_blocks), "abc_eval_sha256",
                 cli_hex(v.abc_sha256, 32), "aux_zeros", (json_int_t)v.zeros, "aux_ones", (json_int_t)v.ones);
   json_t *inputs = json_array();
   for (uint32_t i = 1; i < z.n_inputs; i++) (void)json_array_append_new(inputs, cli_fr_hex(&z.inputs[i]));

@@ -115,7 +115,7 @@ enum cuzk_status cli_compact_check(struct cli *c) {
   struct cuzk_compact *compact = NULL;
   struct cuzk_circuit_digest x = {0};
   struct cuzk_compact_info info;
-  json_t *o = NULL, *blocks;
+  json_t *o = NULL;
   enum cuzk_status st;
   if (c->opt[OPT_C1] || c->opt[OPT_META] || c->n_vanilla || c->opt[OPT_PARTITION] || c->opt[OPT_COMPACT])
     return cuzk_fail(&c->detail, CUZK_E_USAGE, "the check of a .r1cs file takes no witness");
@@ -132,9 +132,7 @@ enum cuzk_status cli_compact_check(struct cli *c) {
   info.n_b_aux = x.shape.n_b_aux;
   info.n_b_input = x.shape.n_b_input;
   o = info_json(&info);
-  blocks = json_array();
-  for (size_t i = 0; i < x.n_blocks; i++) (void)json_array_append_new(blocks, cli_hex(x.block_digests + 32 * i, 32));
-  if (o) (void)json_object_set_new(o, "block_digests", blocks);
+  if (o) (void)json_object_set_new(o, "block_digests", cli_digests(x.block_digests, x.n_blocks));
   if (o) (void)json_object_set_new(o, "stored_digest_equal", json_boolean(digest));
   if (o) (void)json_object_set_new(o, "stored_densities_equal", json_boolean(shape));
   st = cli_print_against(c, k, o, "block_digests", "digest", false, info.n_rows);

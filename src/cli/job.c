@@ -83,22 +83,27 @@ enum cuzk_status job_rows(struct job *job, unsigned log2_n, struct cuzk_detail *
   return CUZK_OK;
 }
 
+/* Opens --params, or the circuit's file in the parameter cache. */
+static enum cuzk_status open_params(struct job *job, struct cli *c) {
+  const struct cuzk_circuit *circuit = job->in->circuit;
+  char id[200], *path;
+  if (c->opt[OPT_PARAMS]) return cuzk_params_open(&job->params, c->opt[OPT_PARAMS], &c->detail);
+  cuzk_proof_kind_of(circuit->kind)->parameter_id(id, circuit);
+  enum cuzk_status st = cuzk_params_file_path(&path, NULL, id, "params");
+  if (st != CUZK_OK) return st;
+  st = cuzk_params_open(&job->params, path, &c->detail);
+  cuzk_free(path);
+  return st;
+}
+
 enum cuzk_status job_prepare(struct job *job, struct cli *c) {
-  char *path = NULL;
   const struct cuzk_circuit *circuit = job->in->circuit;
   const struct cuzk_system system = cuzk_circuit_system(circuit);
   enum cuzk_status st;
 
   /* the parameters' lengths first: a wrong file is found before any work is done */
   uint64_t t = cli_now_ns();
-  const char *file = c->opt[OPT_PARAMS];
-  if (!file) {
-    char id[200];
-    cuzk_proof_kind_of(circuit->kind)->parameter_id(id, circuit);
-    CUZK_TRY(cuzk_params_file_path(&path, NULL, id, "params"));
-    file = path;
-  }
-  CUZK_TRY(cuzk_params_open(&job->params, file, &c->detail));
+  CUZK_TRY(open_params(job, c));
   job->params_s = cli_seconds_since(t);
 
   t = cli_now_ns();
@@ -114,7 +119,6 @@ enum cuzk_status job_prepare(struct job *job, struct cli *c) {
   CUZK_TRY(job_rows(job, cuzk_shape_log2_domain(&job->shape), &c->detail));
   cli_meter_end(c);
 out:
-  cuzk_free(path);
   return st;
 }
 

@@ -93,6 +93,12 @@ json_t *cli_hex(const uint8_t *p, size_t n) {
   return s;
 }
 
+json_t *cli_digests(const uint8_t *p, size_t n) {
+  json_t *a = json_array();
+  for (size_t i = 0; i < n; i++) (void)json_array_append_new(a, cli_hex(p + 32 * i, 32));
+  return a;
+}
+
 json_t *cli_fr_hex(const cuzk_fr *a) {
   uint8_t le[32];
   cuzk_fr_to_le(le, a);
