@@ -25,7 +25,15 @@ ALLOWED = {
     "backend": FF | {"hash", "ec", "poly", "msm", "r1cs"},
     "inputs": FF | {"hash", "r1cs", "circuits"},
     "synth": FF | {"hash", "circuits", "inputs"},
-    "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs", "synth"},
+    "timeline": BASE,
+    "engine": FF | {"hash", "timeline"},
+    "store": FF | {"hash", "timeline", "engine"},
+    "device": FF | {"hash", "ec", "poly", "msm", "r1cs", "groth16", "backend"},
+    "prover": FF | {"hash", "ec", "poly", "msm", "r1cs", "circuits", "groth16", "inputs", "timeline", "engine", "device"},
+    "rpc": BASE,
+    "daemon": FF | {"hash", "r1cs", "circuits", "groth16", "inputs", "timeline", "engine", "store", "device", "prover", "rpc"},
+    "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs", "synth", "timeline", "engine",
+                 "store", "device", "prover", "rpc", "daemon"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 # Nothing below cli prints or exits.
