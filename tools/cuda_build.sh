@@ -44,7 +44,7 @@ compile() {
   echo >>"$commands"
 }
 
-if [ $# -gt 0 ]; then kernels=("$@"); else kernels=(src/backend/cuda/msm_g2.cu src/backend/cuda/msm_g1.cu src/backend/cuda/ntt.cu src/backend/cuda/sort.cu src/backend/cuda/device.cu); fi
+if [ $# -gt 0 ]; then kernels=("$@"); else kernels=(src/backend/cuda/msm_g2.cu src/backend/cuda/msm_g1.cu $(ls src/backend/cuda/*.cu | grep -v /msm_g)); fi
 for f in "${kernels[@]}"; do
   compile "$f" "$nvcc" -std=c++17 -O3 -lineinfo ${NVCCFLAGS:-} "${gencode[@]}"
 done
