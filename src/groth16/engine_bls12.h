@@ -25,4 +25,20 @@
 #define E_G1_BYTES CUZK_G1_UNCOMPRESSED_BYTES
 #define E_G2_BYTES CUZK_G2_UNCOMPRESSED_BYTES
 #define E_PROOF_BYTES CUZK_PROOF_BYTES
+
+/* Sums over the private values, flat or packed. */
+static inline enum cuzk_status cuzk_aux_sum_g1(cuzk_g1 *out, const struct cuzk_bases_g1 *bases, size_t n_bases,
+                                               const struct cuzk_witness *z, const uint64_t *density, struct cuzk_pool *pool,
+                                               const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
+  if (!z->packed) return cuzk_msm_g1_stream(out, bases, n_bases, z->aux, z->n_aux, density, pool, progress, stage, d);
+  const struct cuzk_msm_packed p = {z->packed->bits, z->packed->is_field, z->packed->rank, z->packed->fields};
+  return cuzk_msm_g1_stream_packed(out, bases, n_bases, &p, z->n_aux, density, pool, progress, stage, d);
+}
+static inline enum cuzk_status cuzk_aux_sum_g2(cuzk_g2 *out, const struct cuzk_bases_g2 *bases, size_t n_bases,
+                                               const struct cuzk_witness *z, const uint64_t *density, struct cuzk_pool *pool,
+                                               const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
+  if (!z->packed) return cuzk_msm_g2_stream(out, bases, n_bases, z->aux, z->n_aux, density, pool, progress, stage, d);
+  const struct cuzk_msm_packed p = {z->packed->bits, z->packed->is_field, z->packed->rank, z->packed->fields};
+  return cuzk_msm_g2_stream_packed(out, bases, n_bases, &p, z->n_aux, density, pool, progress, stage, d);
+}
 #endif

@@ -27,7 +27,7 @@ static enum cuzk_status prove_fetch_g2(void *user, E(g2_affine) * dst, size_t fi
 struct prover {
   const struct E(params) * params;
   const struct cuzk_shape *shape;
-  const struct E(assignment) * z;
+  const struct E(witness) * z;
   struct cuzk_pool *pool;
   const struct cuzk_progress *progress;
   struct cuzk_detail *d;
@@ -43,19 +43,32 @@ static void prove_lap(struct prover *p, double *to) {
   p->last = now;
 }
 
-static enum cuzk_status prove_sum_g1(const struct prover *p, E(g1) * out, enum cuzk_section section, size_t offset,
-                                     size_t n_bases, const E(fr) * s, size_t n_scalars, const uint64_t *density,
-                                     const char *stage) {
-  struct prove_source source = {p->params, section, offset};
+/* Sums of the public inputs' points, and of the private values' points. */
+static enum cuzk_status prove_inputs_g1(const struct prover *p, E(g1) * out, enum cuzk_section section, size_t n_bases, const E(fr) * s,
+                                        size_t n_scalars, const uint64_t *density, const char *stage) {
+  struct prove_source source = {p->params, section, 0};
   const struct E(bases_g1) bases = {prove_fetch_g1, &source};
   return E(msm_g1_stream)(out, &bases, n_bases, s, n_scalars, density, p->pool, p->progress, stage, p->d);
 }
 
-static enum cuzk_status prove_sum_g2(const struct prover *p, E(g2) * out, size_t offset, size_t n_bases, const E(fr) * s,
-                                     size_t n_scalars, const uint64_t *density, const char *stage) {
+static enum cuzk_status prove_inputs_g2(const struct prover *p, E(g2) * out, size_t n_bases, const uint64_t *density, const char *stage) {
+  struct prove_source source = {p->params, CUZK_SECTION_B_G2, 0};
+  const struct E(bases_g2) bases = {prove_fetch_g2, &source};
+  return E(msm_g2_stream)(out, &bases, n_bases, p->z->inputs, p->z->n_inputs, density, p->pool, p->progress, stage, p->d);
+}
+
+static enum cuzk_status prove_aux_g1(const struct prover *p, E(g1) * out, enum cuzk_section section, size_t offset, size_t n_bases,
+                                     const uint64_t *density, const char *stage) {
+  struct prove_source source = {p->params, section, offset};
+  const struct E(bases_g1) bases = {prove_fetch_g1, &source};
+  return E(aux_sum_g1)(out, &bases, n_bases, p->z, density, p->pool, p->progress, stage, p->d);
+}
+
+static enum cuzk_status prove_aux_g2(const struct prover *p, E(g2) * out, size_t offset, size_t n_bases, const uint64_t *density,
+                                     const char *stage) {
   struct prove_source source = {p->params, CUZK_SECTION_B_G2, offset};
   const struct E(bases_g2) bases = {prove_fetch_g2, &source};
-  return E(msm_g2_stream)(out, &bases, n_bases, s, n_scalars, density, p->pool, p->progress, stage, p->d);
+  return E(aux_sum_g2)(out, &bases, n_bases, p->z, density, p->pool, p->progress, stage, p->d);
 }
 
 static enum cuzk_status prove_check(const struct prover *p) {
@@ -100,10 +113,9 @@ static enum cuzk_status prove_h(const struct prover *p, E(fr) * abc[3]) {
   return CUZK_OK;
 }
 
-/* A, B, C from the bare sums (C holds SH + SL on entry). Everything that r and s multiply goes through the constant-time
- * multiplication, and what would tell them is cleared. */
-static void prove_assemble(struct E(proof) * out, const struct E(vk) * vk, const E(g1) * sa, const E(g1) * sb1,
-                           const E(g2) * sb2, const E(g1) * sh_sl, const E(fr) * r, const E(fr) * s) {
+/* Everything that r and s multiply goes through the constant-time multiplication, and what would tell them is cleared. */
+void E(groth16_assemble)(struct E(proof) * out, const struct E(vk) * vk, const struct E(proof_sums) * sums, const E(fr) * r,
+                         const E(fr) * s) {
   struct {
     E(g1) delta, a, b1, c, t;
     E(g2) b, t2;
@@ -112,16 +124,16 @@ static void prove_assemble(struct E(proof) * out, const struct E(vk) * vk, const
   E(g1_from_affine)(&x.delta, &vk->delta_g1);
 
   E(g1_mul_ct)(&x.a, &x.delta, r); /* A = alpha + r delta + SA */
-  E(g1_add)(&x.a, &x.a, sa);
+  E(g1_add)(&x.a, &x.a, &sums->a);
   E(g1_add_affine)(&x.a, &x.a, &vk->alpha_g1);
 
   E(g2_from_affine)(&x.t2, &vk->delta_g2); /* B = beta + s delta + SB2 */
   E(g2_mul_ct)(&x.b, &x.t2, s);
-  E(g2_add)(&x.b, &x.b, sb2);
+  E(g2_add)(&x.b, &x.b, &sums->b_g2);
   E(g2_add_affine)(&x.b, &x.b, &vk->beta_g2);
 
   E(g1_mul_ct)(&x.b1, &x.delta, s); /* the same in G1 */
-  E(g1_add)(&x.b1, &x.b1, sb1);
+  E(g1_add)(&x.b1, &x.b1, &sums->b_g1);
   E(g1_add_affine)(&x.b1, &x.b1, &vk->beta_g1);
 
   E(g1_mul_ct)(&x.c, &x.a, s); /* C = SH + SL + s A + r B1 - r s delta */
@@ -131,7 +143,7 @@ static void prove_assemble(struct E(proof) * out, const struct E(vk) * vk, const
   E(g1_mul_ct)(&x.t, &x.delta, &x.rs);
   E(g1_neg)(&x.t, &x.t);
   E(g1_add)(&x.c, &x.c, &x.t);
-  E(g1_add)(&x.c, &x.c, sh_sl);
+  E(g1_add)(&x.c, &x.c, &sums->h_l);
 
   E(g1_to_affine)(&out->a, &x.a);
   E(g2_to_affine)(&out->b, &x.b);
@@ -139,38 +151,36 @@ static void prove_assemble(struct E(proof) * out, const struct E(vk) * vk, const
   cuzk_secret_clear(&x, sizeof x);
 }
 
-/* What a reader of the proof will do to it, done first: its bytes decode, its points are in their groups, the equation holds. */
-static enum cuzk_status prove_self_check(const struct prover *p, const struct E(proof) * proof) {
+enum cuzk_status E(groth16_check)(const struct E(vk) * vk, const struct E(proof) * proof, const E(fr) * u, size_t n,
+                                  const struct cuzk_progress *progress, struct cuzk_detail *d) {
   uint8_t bytes[E_PROOF_BYTES];
   struct E(proof) again;
   struct E(pvk) *pvk = NULL;
   bool ok = false;
   struct cuzk_detail why = {{0}};
-  if (!cuzk_progress(p->progress, "verify", 0, 1, "proofs")) return cuzk_fail(p->d, CUZK_E_CANCELLED, "the proof was cancelled");
+  if (!cuzk_progress(progress, "verify", 0, 1, "proofs")) return cuzk_fail(d, CUZK_E_CANCELLED, "the proof was cancelled");
   E(proof_write)(bytes, proof);
   enum cuzk_status st = E(proof_read)(&again, bytes, &why);
-  if (st != CUZK_OK) return cuzk_fail(p->d, st, "the finished proof is unusable (a bad point in the parameters?): %s", why.text);
-  st = E(pvk_create)(&pvk, &p->params->vk);
-  if (st == CUZK_OK) st = E(groth16_verify)(&ok, pvk, &again, p->z->inputs + 1, (size_t)p->z->n_inputs - 1, p->d);
+  if (st != CUZK_OK) return cuzk_fail(d, st, "the finished proof is unusable (a bad point in the parameters?): %s", why.text);
+  st = E(pvk_create)(&pvk, vk);
+  if (st == CUZK_OK) st = E(groth16_verify)(&ok, pvk, &again, u, n, d);
   E(pvk_destroy)(&pvk);
-  if (st != CUZK_OK) return cuzk_fail(p->d, st, "no memory to verify the finished proof");
+  if (st == CUZK_E_MISMATCH) return st;
+  if (st != CUZK_OK) return cuzk_fail(d, st, "no memory to verify the finished proof");
   if (!ok)
-    return cuzk_fail(p->d, CUZK_E_UNSAT, "the finished proof does not verify: the assignment does not satisfy the circuit that the "
+    return cuzk_fail(d, CUZK_E_UNSAT, "the finished proof does not verify: the assignment does not satisfy the circuit that the "
                      "parameters are for, or a point in them is wrong");
-  return cuzk_progress(p->progress, "verify", 1, 1, "proofs") ? CUZK_OK
-                                                             : cuzk_fail(p->d, CUZK_E_CANCELLED, "the proof was cancelled");
+  return cuzk_progress(progress, "verify", 1, 1, "proofs") ? CUZK_OK : cuzk_fail(d, CUZK_E_CANCELLED, "the proof was cancelled");
 }
 
-enum cuzk_status E(groth16_prove)(struct E(proof) * out, const struct E(params) * params, const struct cuzk_shape *shape,
-                                  const struct E(assignment) * z, E(fr) * abc[3], const E(fr) * r, const E(fr) * s,
-                                  struct cuzk_pool *pool, const struct cuzk_progress *progress,
-                                  struct cuzk_prove_times *times, struct cuzk_detail *d) {
+enum cuzk_status E(groth16_sums)(struct E(proof_sums) * out, const struct E(params) * params, const struct cuzk_shape *shape,
+                                 const struct E(witness) * z, E(fr) * abc[3], struct cuzk_pool *pool,
+                                 const struct cuzk_progress *progress, struct cuzk_prove_times *times, struct cuzk_detail *d) {
   struct prover p = {params, shape, z, pool, progress, d, 0};
   struct cuzk_prove_times own;
   struct cuzk_prove_times *t = times ? times : &own;
-  struct E(proof) proof;
-  E(g1) sh_sl, sa, sb1, part;
-  E(g2) sb2, part2;
+  E(g1) part;
+  E(g2) part2;
   double start;
   *t = (struct cuzk_prove_times){0};
   prove_lap(&p, &start);
@@ -181,41 +191,54 @@ enum cuzk_status E(groth16_prove)(struct E(proof) * out, const struct E(params) 
   prove_lap(&p, &t->h_poly);
 
   const size_t n_h = params->section[CUZK_SECTION_H].count;
-  CUZK_TRY(prove_sum_g1(&p, &sh_sl, CUZK_SECTION_H, 0, n_h, abc[0], n_h, NULL, "sum h"));
+  CUZK_TRY(prove_inputs_g1(&p, &out->h_l, CUZK_SECTION_H, n_h, abc[0], n_h, NULL, "sum h"));
   prove_lap(&p, &t->msm_h);
 
-  CUZK_TRY(prove_sum_g1(&p, &part, CUZK_SECTION_L, 0, z->n_aux, z->aux, z->n_aux, NULL, "sum l"));
-  E(g1_add)(&sh_sl, &sh_sl, &part);
+  CUZK_TRY(prove_aux_g1(&p, &part, CUZK_SECTION_L, 0, z->n_aux, NULL, "sum l"));
+  E(g1_add)(&out->h_l, &out->h_l, &part);
   prove_lap(&p, &t->msm_l);
 
   /* Every input has a point in a, whatever its density; only some have one in b. */
-  CUZK_TRY(prove_sum_g1(&p, &part, CUZK_SECTION_A, 0, z->n_inputs, z->inputs, z->n_inputs, NULL, "sum a, inputs"));
-  CUZK_TRY(prove_sum_g1(&p, &sa, CUZK_SECTION_A, z->n_inputs, shape->n_a_aux, z->aux, z->n_aux, shape->a_aux, "sum a"));
-  E(g1_add)(&sa, &sa, &part);
+  CUZK_TRY(prove_inputs_g1(&p, &part, CUZK_SECTION_A, z->n_inputs, z->inputs, z->n_inputs, NULL, "sum a, inputs"));
+  CUZK_TRY(prove_aux_g1(&p, &out->a, CUZK_SECTION_A, z->n_inputs, shape->n_a_aux, shape->a_aux, "sum a"));
+  E(g1_add)(&out->a, &out->a, &part);
   prove_lap(&p, &t->msm_a);
 
   const size_t bi = shape->n_b_input;
-  CUZK_TRY(prove_sum_g1(&p, &part, CUZK_SECTION_B_G1, 0, bi, z->inputs, z->n_inputs, shape->b_input, "sum b_g1, inputs"));
-  CUZK_TRY(prove_sum_g1(&p, &sb1, CUZK_SECTION_B_G1, bi, shape->n_b_aux, z->aux, z->n_aux, shape->b_aux, "sum b_g1"));
-  E(g1_add)(&sb1, &sb1, &part);
+  CUZK_TRY(prove_inputs_g1(&p, &part, CUZK_SECTION_B_G1, bi, z->inputs, z->n_inputs, shape->b_input, "sum b_g1, inputs"));
+  CUZK_TRY(prove_aux_g1(&p, &out->b_g1, CUZK_SECTION_B_G1, bi, shape->n_b_aux, shape->b_aux, "sum b_g1"));
+  E(g1_add)(&out->b_g1, &out->b_g1, &part);
   prove_lap(&p, &t->msm_b_g1);
 
-  CUZK_TRY(prove_sum_g2(&p, &part2, 0, bi, z->inputs, z->n_inputs, shape->b_input, "sum b_g2, inputs"));
-  CUZK_TRY(prove_sum_g2(&p, &sb2, bi, shape->n_b_aux, z->aux, z->n_aux, shape->b_aux, "sum b_g2"));
-  E(g2_add)(&sb2, &sb2, &part2);
+  CUZK_TRY(prove_inputs_g2(&p, &part2, bi, shape->b_input, "sum b_g2, inputs"));
+  CUZK_TRY(prove_aux_g2(&p, &out->b_g2, bi, shape->n_b_aux, shape->b_aux, "sum b_g2"));
+  E(g2_add)(&out->b_g2, &out->b_g2, &part2);
   prove_lap(&p, &t->msm_b_g2);
+out:
+  if (st != CUZK_OK) cuzk_secret_clear(out, sizeof *out);
+  return st;
+}
 
-  prove_assemble(&proof, &params->vk, &sa, &sb1, &sb2, &sh_sl, r, s);
+enum cuzk_status E(groth16_prove)(struct E(proof) * out, const struct E(params) * params, const struct cuzk_shape *shape,
+                                  const struct E(assignment) * z, E(fr) * abc[3], const E(fr) * r, const E(fr) * s,
+                                  struct cuzk_pool *pool, const struct cuzk_progress *progress,
+                                  struct cuzk_prove_times *times, struct cuzk_detail *d) {
+  const struct E(witness) w = {.inputs = z->inputs, .aux = z->aux, .n_inputs = z->n_inputs, .n_aux = z->n_aux};
+  struct prover p = {params, shape, &w, pool, progress, d, 0};
+  struct cuzk_prove_times own;
+  struct cuzk_prove_times *t = times ? times : &own;
+  struct E(proof_sums) sums;
+  struct E(proof) proof;
+  double start;
+  enum cuzk_status st;
+  CUZK_TRY(E(groth16_sums)(&sums, params, shape, &w, abc, pool, progress, t, d));
+  prove_lap(&p, &start);
+  E(groth16_assemble)(&proof, &params->vk, &sums, r, s);
   prove_lap(&p, &t->finish);
-
-  CUZK_TRY(prove_self_check(&p, &proof));
+  CUZK_TRY(E(groth16_check)(&params->vk, &proof, z->inputs + 1, (size_t)z->n_inputs - 1, progress, d));
   prove_lap(&p, &t->verify);
   *out = proof;
 out:
-  /* The sums depend on the private values and, with the proof's points known, tell r delta and s delta. */
-  cuzk_secret_clear(&sh_sl, sizeof sh_sl);
-  cuzk_secret_clear(&sa, sizeof sa);
-  cuzk_secret_clear(&sb1, sizeof sb1);
-  cuzk_secret_clear(&sb2, sizeof sb2);
+  cuzk_secret_clear(&sums, sizeof sums);
   return st;
 }

@@ -87,8 +87,9 @@ static inline enum scalar_kind scalar_kind(const cuzk_fr *s) {
 
 static size_t align_up(size_t n) { return (n + 63) & ~(size_t)63; }
 
+/* NULL: all. */
 static uint64_t density_word(const uint64_t *density, size_t n_scalars, size_t word) {
-  const uint64_t v = density[word];
+  const uint64_t v = density ? density[word] : UINT64_MAX;
   return n_scalars - 64 * word >= 64 ? v : v & (((uint64_t)1 << (n_scalars % 64)) - 1);
 }
 
@@ -118,16 +119,32 @@ static void cut_block(struct block *b, size_t *scalar, size_t *base, size_t n_sc
   }
 }
 
+/* Field elements among packed scalars: the first of word w is fields[rank[w]]. */
+static inline const cuzk_fr *packed_field(const struct cuzk_msm_packed *p, size_t word, unsigned bit) {
+  const uint64_t below = p->is_field[word] & (((uint64_t)1 << bit) - 1);
+  return &p->fields[p->rank[word] + (uint32_t)__builtin_popcountll(below)];
+}
+
 struct count_task {
   struct block *b;
   const cuzk_fr *s;
+  const struct cuzk_msm_packed *packed; /* or NULL: s */
   const uint64_t *density;
+  size_t n_scalars;
 };
 
 static void count_chunk(void *arg, size_t task, unsigned worker) {
   (void)worker;
   const struct count_task *t = arg;
   struct chunk *c = &t->b->chunks[task];
+  if (t->packed) {
+    for (size_t w = c->first / 64; 64 * w < c->first + c->count; w++) {
+      uint64_t left = density_word(t->density, t->n_scalars, w) & t->packed->is_field[w];
+      for (; left; left &= left - 1)
+        c->general += scalar_kind(packed_field(t->packed, w, (unsigned)__builtin_ctzll(left))) == SCALAR_GENERAL;
+    }
+    return;
+  }
   for (size_t j = c->first; j < c->first + c->count; j++) {
     if (t->density && !((t->density[j / 64] >> (j % 64)) & 1)) continue;
     const enum scalar_kind k = scalar_kind(&t->s[j]);

@@ -43,4 +43,21 @@ enum cuzk_status cuzk_msm_g1_stream(cuzk_g1 *out, const struct cuzk_bases_g1 *sr
 enum cuzk_status cuzk_msm_g2_stream(cuzk_g2 *out, const struct cuzk_bases_g2 *src, size_t n_bases, const cuzk_fr *s,
                                     size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
                                     const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d);
+
+/** Scalars of which most are bits, kept as bits: scalar j is bit j % 64 of word j / 64 of bits, unless that bit of is_field is set; then it
+ *  is the next of fields, rank[w] counting those before word w. Bits are 0 where is_field is 1. */
+struct cuzk_msm_packed {
+  const uint64_t *bits, *is_field;
+  const uint32_t *rank;
+  const cuzk_fr *fields;
+};
+/** As cuzk_msm_g1_stream. */
+enum cuzk_status cuzk_msm_g1_stream_packed(cuzk_g1 *out, const struct cuzk_bases_g1 *src, size_t n_bases,
+                                           const struct cuzk_msm_packed *s, size_t n_scalars, const uint64_t *density,
+                                           struct cuzk_pool *pool, const struct cuzk_progress *progress, const char *stage,
+                                           struct cuzk_detail *d);
+enum cuzk_status cuzk_msm_g2_stream_packed(cuzk_g2 *out, const struct cuzk_bases_g2 *src, size_t n_bases,
+                                           const struct cuzk_msm_packed *s, size_t n_scalars, const uint64_t *density,
+                                           struct cuzk_pool *pool, const struct cuzk_progress *progress, const char *stage,
+                                           struct cuzk_detail *d);
 #endif

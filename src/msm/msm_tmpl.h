@@ -14,6 +14,7 @@ struct MSM_FN(job) {
   const struct MSM_BASES *src; /* or NULL: memory */
   const MSM_AFFINE *memory;
   const cuzk_fr *s;
+  const struct cuzk_msm_packed *packed; /* or NULL: s */
   const uint64_t *density;
   size_t n_scalars;
   struct cuzk_pool *pool;
@@ -24,6 +25,45 @@ struct MSM_FN(job) {
   struct cuzk_detail *detail;
   pthread_mutex_t lock; /* guards detail */
 };
+
+/* What place() has found in a chunk so far. */
+struct MSM_FN(found) {
+  struct MSM_FN(job) *m;
+  struct worker *w;
+  size_t at; /* of the chunk's first general scalar within the block */
+  size_t n_general, n_ones;
+};
+
+static inline __attribute__((always_inline)) void MSM_FN(take_scalar)(struct MSM_FN(found) *f, const cuzk_fr *s, uint32_t base) {
+  switch (scalar_kind(s)) {
+    case SCALAR_ZERO: break;
+    case SCALAR_GENERAL:
+      put_digits(&f->m->plan, &f->m->block, f->at + f->n_general, s);
+      f->w->general[f->n_general++] = base;
+      break;
+    case SCALAR_ONE:
+      f->w->ones[f->n_ones++] = base;
+      break;
+    case SCALAR_MINUS_ONE:
+      f->w->ones[f->n_ones++] = base | CUZK_BATCH_NEG;
+      break;
+  }
+}
+
+static void MSM_FN(place_packed)(struct MSM_FN(found) *f, const struct chunk *c) {
+  const struct MSM_FN(job) *m = f->m;
+  const struct cuzk_msm_packed *p = m->packed;
+  uint32_t base = 0; /* of the word's first scalar, within the chunk */
+  for (size_t word = c->first / 64; 64 * word < c->first + c->count; word++) {
+    const uint64_t wanted = density_word(m->density, m->n_scalars, word);
+    for (uint64_t left = wanted & p->bits[word]; left; left &= left - 1)
+      f->w->ones[f->n_ones++] = base + (uint32_t)__builtin_popcountll(wanted & ((left & -left) - 1));
+    for (uint64_t left = wanted & p->is_field[word]; left; left &= left - 1)
+      MSM_FN(take_scalar)(f, packed_field(p, word, (unsigned)__builtin_ctzll(left)),
+                          base + (uint32_t)__builtin_popcountll(wanted & ((left & -left) - 1)));
+    base += (uint32_t)__builtin_popcountll(wanted);
+  }
+}
 
 static void MSM_FN(place)(void *arg, size_t task, unsigned worker) {
   struct MSM_FN(job) *m = arg;
@@ -45,27 +85,18 @@ static void MSM_FN(place)(void *arg, size_t task, unsigned worker) {
       return;
     }
   }
-  size_t n_general = 0, n_ones = 0;
-  uint32_t k = 0; /* base within the chunk */
-  for (size_t j = c->first; j < c->first + c->count; j++) {
-    if (m->density && !((m->density[j / 64] >> (j % 64)) & 1)) continue;
-    switch (scalar_kind(&m->s[j])) {
-      case SCALAR_ZERO: break;
-      case SCALAR_GENERAL:
-        put_digits(&m->plan, b, c->general + n_general, &m->s[j]);
-        w->general[n_general++] = k;
-        break;
-      case SCALAR_ONE:
-        w->ones[n_ones++] = k;
-        break;
-      case SCALAR_MINUS_ONE:
-        w->ones[n_ones++] = k | CUZK_BATCH_NEG;
-        break;
+  struct MSM_FN(found) f = {.m = m, .w = w, .at = c->general};
+  if (m->packed) {
+    MSM_FN(place_packed)(&f, c);
+  } else {
+    uint32_t k = 0; /* base within the chunk */
+    for (size_t j = c->first; j < c->first + c->count; j++) {
+      if (m->density && !((m->density[j / 64] >> (j % 64)) & 1)) continue;
+      MSM_FN(take_scalar)(&f, &m->s[j], k++);
     }
-    k++;
   }
-  if (n_general) m->ops->load(b->table + c->general * m->ops->point_bytes, p, w->general, n_general);
-  push_ones(w, p, w->ones, n_ones);
+  if (f.n_general) m->ops->load(b->table + c->general * m->ops->point_bytes, p, w->general, f.n_general);
+  push_ones(w, p, w->ones, f.n_ones);
 }
 
 /* Total of one window from its row and column sums: sum over (row * 2^k + column + 1) * bucket. */
@@ -121,7 +152,7 @@ static enum cuzk_status MSM_FN(run_block)(struct MSM_FN(job) *m, MSM_JAC *acc) {
   struct block *b = &m->block;
   const unsigned n_workers = cuzk_pool_workers(m->pool);
   MSM_JAC window[CUZK_WINDOWS_MAX];
-  struct count_task ct = {b, m->s, m->density};
+  struct count_task ct = {b, m->s, m->packed, m->density, m->n_scalars};
   cuzk_pool_run(m->pool, count_chunk, &ct, b->n_chunks);
   sum_counts(b);
   plan_make(&m->plan, b->n_general, n_workers);
@@ -149,7 +180,7 @@ out:
 }
 
 static enum cuzk_status MSM_FN(run)(MSM_JAC *out, const struct MSM_BASES *src, const MSM_AFFINE *memory, size_t n_bases,
-                                    const cuzk_fr *s, size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
+                                    const cuzk_fr *s, const struct cuzk_msm_packed *packed, size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
                                     const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
   enum cuzk_status st = CUZK_OK;
   *out = MSM_G(identity);
@@ -161,6 +192,7 @@ static enum cuzk_status MSM_FN(run)(MSM_JAC *out, const struct MSM_BASES *src, c
                           .src = src,
                           .memory = memory,
                           .s = s,
+                          .packed = packed,
                           .density = density,
                           .n_scalars = n_scalars,
                           .pool = pool,
@@ -195,14 +227,20 @@ out:
 enum cuzk_status MSM_PUBLIC(_stream)(MSM_JAC *out, const struct MSM_BASES *src, size_t n_bases, const cuzk_fr *s,
                                      size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
                                      const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
-  return MSM_FN(run)(out, src, NULL, n_bases, s, n_scalars, density, pool, progress, stage, d);
+  return MSM_FN(run)(out, src, NULL, n_bases, s, NULL, n_scalars, density, pool, progress, stage, d);
+}
+
+enum cuzk_status MSM_PUBLIC(_stream_packed)(MSM_JAC *out, const struct MSM_BASES *src, size_t n_bases, const struct cuzk_msm_packed *s,
+                                            size_t n_scalars, const uint64_t *density, struct cuzk_pool *pool,
+                                            const struct cuzk_progress *progress, const char *stage, struct cuzk_detail *d) {
+  return MSM_FN(run)(out, src, NULL, n_bases, NULL, s, n_scalars, density, pool, progress, stage, d);
 }
 
 enum cuzk_status MSM_PUBLIC(_dense)(MSM_JAC *out, const MSM_AFFINE *p, size_t n_bases, const cuzk_fr *s, size_t n_scalars,
                                     const uint64_t *density, struct cuzk_pool *pool) {
-  return MSM_FN(run)(out, NULL, p, n_bases, s, n_scalars, density, pool, NULL, NULL, NULL);
+  return MSM_FN(run)(out, NULL, p, n_bases, s, NULL, n_scalars, density, pool, NULL, NULL, NULL);
 }
 
 enum cuzk_status MSM_PUBLIC()(MSM_JAC *out, const MSM_AFFINE *p, const cuzk_fr *s, size_t n, struct cuzk_pool *pool) {
-  return MSM_FN(run)(out, NULL, p, n, s, n, NULL, pool, NULL, NULL, NULL);
+  return MSM_FN(run)(out, NULL, p, n, s, NULL, n, NULL, pool, NULL, NULL, NULL);
 }

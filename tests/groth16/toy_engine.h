@@ -258,6 +258,23 @@ struct toy_assignment {
   toy_fr *inputs, *aux;
   uint32_t n_inputs, n_aux;
 };
+struct toy_witness {
+  const toy_fr *inputs, *aux;
+  uint32_t n_inputs, n_aux;
+};
+struct toy_proof_sums {
+  toy_g1 h_l, a, b_g1;
+  toy_g2 b_g2;
+};
+#define TOY_AUX_SUM(g)                                                                                                     \
+  static inline enum cuzk_status toy_aux_sum_##g(toy_##g *out, const struct toy_bases_##g *bases, size_t n_bases,          \
+                                                 const struct toy_witness *z, const uint64_t *density,                     \
+                                                 struct cuzk_pool *pool, const struct cuzk_progress *progress,             \
+                                                 const char *stage, struct cuzk_detail *d) {                               \
+    return toy_msm_##g##_stream(out, bases, n_bases, z->aux, z->n_aux, density, pool, progress, stage, d);                 \
+  }
+TOY_AUX_SUM(g1)
+TOY_AUX_SUM(g2)
 struct toy_params {
   struct toy_vk vk;
   const uint8_t *bytes;
@@ -307,6 +324,13 @@ enum cuzk_status toy_groth16_verify(bool *ok, const struct toy_pvk *pvk, const s
                                     struct cuzk_detail *d);
 enum cuzk_status toy_groth16_verify_batch(bool *ok, const struct toy_pvk *pvk, const struct toy_proof *p, size_t k,
                                           const toy_fr *u, size_t n, struct cuzk_pool *pool, struct cuzk_detail *d);
+enum cuzk_status toy_groth16_sums(struct toy_proof_sums *out, const struct toy_params *params, const struct cuzk_shape *shape,
+                                  const struct toy_witness *z, toy_fr *abc[3], struct cuzk_pool *pool,
+                                  const struct cuzk_progress *progress, struct cuzk_prove_times *times, struct cuzk_detail *d);
+void toy_groth16_assemble(struct toy_proof *out, const struct toy_vk *vk, const struct toy_proof_sums *sums, const toy_fr *r,
+                          const toy_fr *s);
+enum cuzk_status toy_groth16_check(const struct toy_vk *vk, const struct toy_proof *proof, const toy_fr *u, size_t n,
+                                   const struct cuzk_progress *progress, struct cuzk_detail *d);
 enum cuzk_status toy_groth16_prove(struct toy_proof *out, const struct toy_params *params, const struct cuzk_shape *shape,
                                    const struct toy_assignment *z, toy_fr *abc[3], const toy_fr *r, const toy_fr *s,
                                    struct cuzk_pool *pool, const struct cuzk_progress *progress, struct cuzk_prove_times *times,
