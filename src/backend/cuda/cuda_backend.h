@@ -38,6 +38,7 @@ struct cuzk_cuda;
 struct cuzk_cuda_info {
   char name[128];
   char pci[32]; /* domain:bus:device.function */
+  char uuid[48]; /* "GPU-" and 32 hexadecimal digits in groups, as the driver's tools write it */
   int index, major, minor, multiprocessors;
   size_t memory_total, memory_free;
 };

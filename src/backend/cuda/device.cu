@@ -26,18 +26,62 @@ cuzk_status cuda_fail(cuzk_detail *d, int device, cudaError_t e, const char *exp
              cudaGetErrorString(e), cudaGetErrorName(e), base ? base + 1 : file, line, expr);
 }
 
-cuzk_status work_area(cuzk_cuda *c, char **out, size_t bytes, cuzk_detail *d) {
-  if (c->work_bytes < bytes) {
-    if (c->work) {
-      CUZK_CUDA(cudaStreamSynchronize(c->stream));
-      CUZK_CUDA(cudaFree(c->work));
-      c->work = nullptr;
-      c->work_bytes = 0;
-    }
-    CUZK_CUDA(cudaMalloc((void **)&c->work, bytes));
-    c->work_bytes = bytes;
+cuzk_status device_malloc(cuzk_cuda *c, void **out, size_t bytes, cuzk_detail *d) {
+  *out = nullptr;
+  {
+    const std::lock_guard<std::mutex> hold(c->memory_lock);
+    if (c->memory_limit && (bytes > c->memory_limit || c->memory_used > c->memory_limit - bytes))
+      return say(d, CUZK_E_NOMEM, "CUDA device %d: %zu bytes beside %zu that are in use; the limit is %zu", c->device, bytes, c->memory_used,
+                 c->memory_limit);
+    c->memory_used += bytes;
   }
+  const cudaError_t e = cudaMalloc(out, bytes);
+  const std::lock_guard<std::mutex> hold(c->memory_lock);
+  if (e == cudaSuccess) {
+    try {
+      c->memory[*out] = bytes;
+      return CUZK_OK;
+    } catch (const std::bad_alloc &) {
+      cudaFree(*out);
+      *out = nullptr;
+    }
+  }
+  c->memory_used -= bytes;
+  CUZK_CUDA(e);
+  return say(d, CUZK_E_NOMEM, "CUDA device %d: no host memory to note an allocation", c->device);
+}
+
+void device_free(cuzk_cuda *c, void *p) {
+  if (!p) return;
+  cudaFree(p);
+  const std::lock_guard<std::mutex> hold(c->memory_lock);
+  const auto it = c->memory.find(p);
+  if (it == c->memory.end()) return;
+  c->memory_used -= it->second;
+  c->memory.erase(it);
+}
+
+static cuzk_status grow(cuzk_cuda *c, char **area, size_t *has, size_t bytes, cuzk_detail *d) {
+  if (*has >= bytes) return CUZK_OK;
+  if (*area) {
+    CUZK_CUDA(cudaStreamSynchronize(c->stream));
+    device_free(c, *area);
+    *area = nullptr;
+    *has = 0;
+  }
+  CUZK_STATUS_TRY(device_malloc(c, (void **)area, bytes, d));
+  *has = bytes;
+  return CUZK_OK;
+}
+
+cuzk_status work_area(cuzk_cuda *c, char **out, size_t bytes, cuzk_detail *d) {
+  CUZK_STATUS_TRY(grow(c, &c->work, &c->work_bytes, bytes, d));
   *out = c->work;
+  return CUZK_OK;
+}
+cuzk_status side_area(cuzk_cuda *c, char **out, size_t bytes, cuzk_detail *d) {
+  CUZK_STATUS_TRY(grow(c, &c->side, &c->side_bytes, bytes, d));
+  *out = c->side;
   return CUZK_OK;
 }
 
@@ -153,6 +197,9 @@ extern "C" enum cuzk_status cuzk_cuda_device_info(struct cuzk_cuda_info *out, in
   memset(out, 0, sizeof *out);
   snprintf(out->name, sizeof out->name, "%.127s", p.name);
   snprintf(out->pci, sizeof out->pci, "%04x:%02x:%02x.0", p.pciDomainID, p.pciBusID, p.pciDeviceID);
+  const unsigned char *u = (const unsigned char *)p.uuid.bytes;
+  snprintf(out->uuid, sizeof out->uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1], u[2], u[3],
+           u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
   out->index = device;
   out->major = p.major;
   out->minor = p.minor;
@@ -171,6 +218,7 @@ static cuzk_status open_context(cuzk_cuda *c, cuzk_detail *d) {
                shared, NEEDED_SHARED_BYTES);
   CUZK_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
   for (auto &e : c->events) CUZK_CUDA(cudaEventCreate(&e));
+  for (auto &e : c->marks) CUZK_CUDA(cudaEventCreate(&e));
   CUZK_CUDA(cudaMallocHost(&c->pinned, PINNED_BYTES));
   return cuzk_cuda_self_test(c, d);
 }
@@ -197,9 +245,12 @@ extern "C" void cuzk_cuda_destroy(struct cuzk_cuda **pc) {
   cudaSetDevice(c->device);
   if (c->stream) cudaStreamSynchronize(c->stream);
   ntt_free_tables(c);
-  if (c->work) cudaFree(c->work);
+  device_free(c, c->work);
+  device_free(c, c->side);
   if (c->pinned) cudaFreeHost(c->pinned);
   for (auto &e : c->events)
+    if (e) cudaEventDestroy(e);
+  for (auto &e : c->marks)
     if (e) cudaEventDestroy(e);
   if (c->stream) cudaStreamDestroy(c->stream);
   delete c;
@@ -226,14 +277,12 @@ extern "C" enum cuzk_status cuzk_cuda_self_test(struct cuzk_cuda *c, struct cuzk
 
 extern "C" enum cuzk_status cuzk_cuda_alloc(struct cuzk_cuda *c, void **out, size_t bytes, struct cuzk_detail *d) {
   CUZK_CUDA(cudaSetDevice(c->device));
-  *out = nullptr;
-  CUZK_CUDA(cudaMalloc(out, bytes));
-  return CUZK_OK;
+  return device_malloc(c, out, bytes, d);
 }
 extern "C" void cuzk_cuda_free(struct cuzk_cuda *c, void **p) {
   if (!*p) return;
   cudaSetDevice(c->device);
-  cudaFree(*p);
+  device_free(c, *p);
   *p = nullptr;
 }
 extern "C" enum cuzk_status cuzk_cuda_upload(struct cuzk_cuda *c, void *dst, const void *src, size_t bytes,
@@ -265,9 +314,10 @@ extern "C" enum cuzk_status cuzk_cuda_trim(struct cuzk_cuda *c, struct cuzk_deta
   CUZK_CUDA(cudaSetDevice(c->device));
   CUZK_CUDA(cudaStreamSynchronize(c->stream));
   ntt_free_tables(c);
-  if (c->work) CUZK_CUDA(cudaFree(c->work));
-  c->work = nullptr;
-  c->work_bytes = 0;
+  device_free(c, c->work);
+  device_free(c, c->side);
+  c->work = c->side = nullptr;
+  c->work_bytes = c->side_bytes = 0;
   return CUZK_OK;
 }
 

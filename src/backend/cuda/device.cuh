@@ -4,6 +4,9 @@
 #define CUZK_BACKEND_CUDA_DEVICE_CUH
 #include <cuda_runtime.h>
 
+#include <mutex>
+#include <unordered_map>
+
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/curve.cuh"
 
@@ -42,7 +45,12 @@ struct NttTables {
   Fr *boundary[MAX_PASSES] = {nullptr}; /* 2^(s+k) factors of the pass; the last one has 2^k or is absent */
   Fr *rounds = nullptr;                 /* twiddles between the rounds of a pass */
   Fr w4, w8, w8_3;                      /* primitive fourth and eighth roots, and the cube */
+  /* Lean tables have no boundary of a pass with more than 2^LEAN_LOG factors, but the powers of omega in two levels and what
+   * depends on m alone. */
+  Fr *high = nullptr, *low = nullptr, *factor[MAX_PASSES] = {nullptr};
+  unsigned h = 0;
 };
+constexpr unsigned LEAN_LOG = 20;
 
 }  // namespace cuzk_gpu
 
@@ -53,7 +61,16 @@ struct cuzk_cuda {
   cudaEvent_t events[16] = {nullptr};
   char *work = nullptr; /* grows, never shrinks before trim */
   size_t work_bytes = 0;
+  char *side = nullptr; /* what a sum gathers before it takes the work area; as work */
+  size_t side_bytes = 0;
+  size_t work_bound = 0; /* sums take smaller groups of windows rather than a larger work area; 0: no bound */
+  bool lean = false;     /* tables of transforms are built lean */
   void *pinned = nullptr; /* small results */
+  cudaEvent_t marks[16] = {nullptr};
+  /* Device memory that is held, by address; memory_lock guards these. */
+  std::mutex memory_lock;
+  std::unordered_map<void *, size_t> memory;
+  size_t memory_used = 0, memory_limit = 0;
   cuzk_gpu::NttTables ntt[CUZK_CUDA_TRANSFORMS][cuzk_gpu::MAX_LOG_N + 1];
 };
 
@@ -61,7 +78,11 @@ namespace cuzk_gpu {
 constexpr size_t PINNED_BYTES = 1 << 20;
 constexpr int NEEDED_SHARED_BYTES = 96 << 10;
 
-/** The work area with at least the given size; contents undefined. */
+/** Device memory under the context's limit; all of it goes through these. From any thread. */
+cuzk_status device_malloc(cuzk_cuda *c, void **out, size_t bytes, cuzk_detail *d);
+void device_free(cuzk_cuda *c, void *p);
+/** The work area with at least the given size; contents undefined. The side area likewise. */
+cuzk_status side_area(cuzk_cuda *c, char **out, size_t bytes, cuzk_detail *d);
 cuzk_status work_area(cuzk_cuda *c, char **out, size_t bytes, cuzk_detail *d);
 void ntt_free_tables(cuzk_cuda *c);
 

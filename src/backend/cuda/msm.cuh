@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "backend/cuda/finish.h"
+#include "backend/cuda/partition.h"
 #include "backend/cuda/sort.cuh"
 
 namespace cuzk_gpu {
@@ -446,6 +447,37 @@ inline uint32_t choose_windows(size_t n) {
   return best;
 }
 
+/* Everything of a sum in the work area. */
+template <class F>
+struct MsmArea {
+  uint32_t *digits;
+  SortArrays arrays;
+  Affine<F> *slots, *sums, *copy;
+  Xyzz<F> *partial;
+  uint4 *prefix;
+};
+/* Places the arrays of a sum of n points whose windows are worked on per_group at a time; returns the bytes. */
+template <class F>
+size_t msm_area(MsmArea<F> &area, const cuzk_cuda *c, char *work, size_t n, const Windows &w, uint32_t per_group) {
+  const uint32_t narrow = w.count - w.wide;
+  const SortPlan largest = make_sort_plan(n, per_group, w.bits);
+  const uint64_t wide_buckets = (uint64_t)w.wide << (w.bits - 1), narrow_buckets = (uint64_t)narrow << (w.bits - 2);
+  Carver cut(work);
+  area.digits = cut.take<uint32_t>((size_t)w.count * n);
+  take_sort_arrays(area.arrays, cut, largest);
+  area.slots = cut.take<Affine<F>>(largest.max_positions / 2 + 1);
+  area.sums = cut.take<Affine<F>>(wide_buckets + narrow_buckets);
+  area.copy = cut.take<Affine<F>>(wide_buckets > narrow_buckets ? wide_buckets : narrow_buckets);
+  area.partial = cut.take<Xyzz<F>>(2 * w.count);
+  area.prefix = cut.take<uint4>(prefix_vectors<F>(c));
+  return cut.used;
+}
+template <class F>
+size_t msm_least_bytes(const cuzk_cuda *c, size_t n) {
+  MsmArea<F> area;
+  return n ? msm_area<F>(area, c, nullptr, n, make_windows(choose_windows(n)), 1) : 0;
+}
+
 template <class F>
 cuzk_status msm(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const Fr *scalars, size_t n, uint32_t windows,
                 cuzk_cuda_msm_times *times, cuzk_detail *d) {
@@ -457,30 +489,21 @@ cuzk_status msm(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const Fr *
   if (windows < 11 || windows > 40) return say(d, CUZK_E_ARG, "%u windows: 11 to 40", windows);
   const Windows w = make_windows(windows);
   const uint32_t narrow = w.count - w.wide;
-  /* Groups of windows that are sorted and summed together: at most 2^27 entries, or one window. */
+  /* Groups of windows that are sorted and summed together: at most 2^27 entries and what the work area may take, or one window. */
   uint32_t per_group = (uint32_t)(((size_t)1 << 27) / n);
   if (per_group < 1) per_group = 1;
   if (per_group > w.count) per_group = w.count;
-  const SortPlan largest = make_sort_plan(n, per_group, w.bits);
-  const uint64_t wide_buckets = (uint64_t)w.wide << (w.bits - 1), narrow_buckets = (uint64_t)narrow << (w.bits - 2);
-  const uint64_t copy_buckets = wide_buckets > narrow_buckets ? wide_buckets : narrow_buckets;
-  uint32_t *digits = nullptr;
-  SortArrays arrays;
-  Affine<F> *slots = nullptr, *sums = nullptr, *copy = nullptr;
-  Xyzz<F> *partial = nullptr;
-  uint4 *prefix = nullptr;
-  char *work = nullptr;
-  for (int round = 0; round < 2; round++) {
-    Carver cut(work);
-    digits = cut.take<uint32_t>((size_t)w.count * n);
-    take_sort_arrays(arrays, cut, largest);
-    slots = cut.take<Affine<F>>(largest.max_positions / 2 + 1);
-    sums = cut.take<Affine<F>>(wide_buckets + narrow_buckets);
-    copy = cut.take<Affine<F>>(copy_buckets);
-    partial = cut.take<Xyzz<F>>(2 * w.count);
-    prefix = cut.take<uint4>(prefix_vectors<F>(c));
-    if (round == 0) CUZK_STATUS_TRY(work_area(c, &work, cut.used, d));
-  }
+  MsmArea<F> area;
+  while (c->work_bound && per_group > 1 && msm_area<F>(area, c, nullptr, n, w, per_group) > c->work_bound) per_group--;
+  const uint64_t wide_buckets = (uint64_t)w.wide << (w.bits - 1);
+  char *work;
+  CUZK_STATUS_TRY(work_area(c, &work, msm_area<F>(area, c, nullptr, n, w, per_group), d));
+  msm_area<F>(area, c, work, n, w, per_group);
+  uint32_t *const digits = area.digits;
+  SortArrays &arrays = area.arrays;
+  Affine<F> *const slots = area.slots, *const sums = area.sums, *const copy = area.copy;
+  Xyzz<F> *const partial = area.partial;
+  uint4 *const prefix = area.prefix;
   cudaEvent_t *ev = c->events;
   CUZK_CUDA(cudaEventRecord(ev[0], c->stream));
   CUZK_STATUS_TRY(run_digits(c, digits, scalars, n, w, d));
@@ -540,9 +563,10 @@ cuzk_status msm(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const Fr *
   return CUZK_OK;
 }
 
-template <class F>
-cuzk_status subset_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const uint32_t *bits, size_t n,
-                       cuzk_cuda_msm_times *times, cuzk_detail *d) {
+/* Sum of the bases that emit(value, count) lists, at most n of them. */
+template <class F, class Emit>
+cuzk_status listed_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, size_t n, const Emit &emit, cuzk_cuda_msm_times *times,
+                       cuzk_detail *d) {
   if (times) memset(times, 0, sizeof *times);
   set_identity(*out);
   if (n == 0) return CUZK_OK;
@@ -562,7 +586,7 @@ cuzk_status subset_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, con
   }
   cudaEvent_t *ev = c->events;
   CUZK_CUDA(cudaEventRecord(ev[0], c->stream));
-  CUZK_STATUS_TRY(run_bits(c, value, count, bits, n, d));
+  CUZK_STATUS_TRY(emit(value, count));
   CUZK_CUDA(cudaMemsetAsync(zero, 0, sizeof(uint32_t), c->stream));
   CUZK_CUDA(cudaMemcpyAsync(c->pinned, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, c->stream));
   CUZK_CUDA(cudaEventRecord(ev[1], c->stream));
@@ -597,6 +621,82 @@ cuzk_status subset_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, con
     times->additions = set - 1;
   }
   return CUZK_OK;
+}
+
+template <class F>
+cuzk_status subset_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, const uint32_t *bits, size_t n, cuzk_cuda_msm_times *times,
+                       cuzk_detail *d) {
+  return listed_sum<F>(c, out, bases, n, [&](uint32_t *value, uint32_t *count) { return run_bits(c, value, count, bits, n, d); }, times, d);
+}
+template <class F>
+size_t listed_bytes(const cuzk_cuda *c, size_t n) {
+  return n * 4 + (n / 2 + 1) * sizeof(Affine<F>) + prefix_vectors<F>(c) * sizeof(uint4) + 2048;
+}
+
+inline Selection selection(const cuzk_cuda_witness *z, const cuzk_cuda_selection *s) {
+  return {(const uint64_t *)z->bits, (const uint64_t *)z->is_field, (const uint64_t *)s->density, (const uint32_t *)s->rank,
+          (const uint32_t *)z->rank, s->first_word, s->n_words, s->first_base, z->n_aux};
+}
+
+/* Bases and scalars side by side: the inputs', then those of the listed variables. A block works on whole warps of copies. */
+template <class F>
+__global__ void gather_kernel(Affine<F> *to, Fr *scalars, const Affine<F> *input_bases, const uint32_t *index, const Fr *inputs,
+                              uint32_t n_inputs, const Affine<F> *bases, const uint32_t *base, const uint32_t *field, const Fr *fields,
+                              uint32_t n) {
+  constexpr uint32_t VECTORS = sizeof(Affine<F>) / 16, ALL = VECTORS + 2;
+  const uint64_t pieces = (uint64_t)(n_inputs + n) * ALL;
+  for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < pieces; i += (uint64_t)gridDim.x * blockDim.x) {
+    const uint32_t k = (uint32_t)(i / ALL), v = (uint32_t)(i % ALL);
+    const bool input = k < n_inputs;
+    if (v < VECTORS) {
+      const Affine<F> *p = input ? input_bases + k : bases + base[k - n_inputs];
+      reinterpret_cast<uint4 *>(to + k)[v] = reinterpret_cast<const uint4 *>(p)[v];
+    } else {
+      const Fr *p = input ? inputs + (index ? index[k] : k) : fields + field[k - n_inputs];
+      reinterpret_cast<uint4 *>(scalars + k)[v - VECTORS] = reinterpret_cast<const uint4 *>(p)[v - VECTORS];
+    }
+  }
+}
+
+template <class F>
+cuzk_status fields_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, size_t n_bases, const cuzk_cuda_witness *z,
+                       const cuzk_cuda_selection *s, const cuzk_cuda_inputs *in, cuzk_detail *d) {
+  set_identity(*out);
+  const Selection sel = selection(z, s);
+  const size_t most = n_bases < z->n_fields ? n_bases : z->n_fields;
+  uint32_t *base = nullptr, *field = nullptr, *count = nullptr;
+  char *side = nullptr;
+  size_t lists = 0;
+  /* The lists first; when their length is known, what they name. */
+  for (int round = 0; round < 2; round++) {
+    Carver cut(side);
+    count = cut.take<uint32_t>(1);
+    base = cut.take<uint32_t>(most + 1);
+    field = cut.take<uint32_t>(most + 1);
+    lists = cut.used;
+    if (round == 0) CUZK_STATUS_TRY(work_area(c, &side, lists, d));
+  }
+  CUZK_CUDA(cudaMemsetAsync(count, 0, sizeof(uint32_t), c->stream));
+  CUZK_STATUS_TRY(run_select_fields(c, base, field, count, sel, d));
+  CUZK_CUDA(cudaMemcpyAsync(c->pinned, count, sizeof(uint32_t), cudaMemcpyDeviceToHost, c->stream));
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  const uint32_t n = *(const uint32_t *)c->pinned;
+  const size_t all = in->n + n;
+  if (all == 0) return CUZK_OK;
+  Affine<F> *points = nullptr;
+  Fr *scalars = nullptr;
+  side = nullptr;
+  for (int round = 0; round < 2; round++) {
+    Carver cut(side);
+    points = cut.take<Affine<F>>(all);
+    scalars = cut.take<Fr>(all);
+    if (round == 0) CUZK_STATUS_TRY(side_area(c, &side, cut.used, d));
+  }
+  gather_kernel<F><<<c->multiprocessors * 8, 256, 0, c->stream>>>(points, scalars, (const Affine<F> *)in->bases, (const uint32_t *)in->index,
+                                                                 (const Fr *)z->inputs, (uint32_t)in->n, bases, base, field,
+                                                                 (const Fr *)z->fields, n);
+  CUZK_LAUNCHED("gather_kernel");
+  return msm<F>(c, out, points, scalars, all, 0, nullptr, d);
 }
 
 template <class F>

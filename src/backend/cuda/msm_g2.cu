@@ -18,3 +18,24 @@ extern "C" enum cuzk_status cuzk_cuda_progression_g2(struct cuzk_cuda *c, void *
   CUZK_CUDA(cudaSetDevice(c->device));
   return progression<Fp2>(c, (Affine<Fp2> *)p, n, (const Affine<Fp2> *)powers, d);
 }
+
+extern "C" enum cuzk_status cuzk_cuda_sum_bits_g2(struct cuzk_cuda *c, cuzk_g2_affine *out, const void *bases, size_t n_bases,
+                                                  const struct cuzk_cuda_witness *z, const struct cuzk_cuda_selection *s,
+                                                  struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
+  const Selection sel = selection(z, s);
+  return listed_sum<Fp2>(
+      c, (Affine<Fp2> *)out, (const Affine<Fp2> *)bases, n_bases,
+      [&](uint32_t *value, uint32_t *count) { return run_select_bits(c, value, count, sel, d); }, nullptr, d);
+}
+extern "C" enum cuzk_status cuzk_cuda_sum_fields_g2(struct cuzk_cuda *c, cuzk_g2_affine *out, const void *bases, size_t n_bases,
+                                                    const struct cuzk_cuda_witness *z, const struct cuzk_cuda_selection *s,
+                                                    const struct cuzk_cuda_inputs *in, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
+  return fields_sum<Fp2>(c, (Affine<Fp2> *)out, (const Affine<Fp2> *)bases, n_bases, z, s, in, d);
+}
+
+namespace cuzk_gpu {
+size_t msm_g2_bytes(const cuzk_cuda *c, size_t n) { return msm_least_bytes<Fp2>(c, n); }
+size_t listed_g2_bytes(const cuzk_cuda *c, size_t n) { return listed_bytes<Fp2>(c, n); }
+}  // namespace cuzk_gpu

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/cuda/device.cuh"
+#include "backend/cuda/partition.h"
 
 namespace cuzk_gpu {
 namespace {
@@ -299,6 +300,35 @@ __global__ void boundary_kernel(Fr *out, const Fr *high, const Fr *low, const Fr
   }
 }
 
+/* v[(m, lo)] times the factor of boundary_kernel: what joins two passes where there is no table of it. */
+__global__ void lean_boundary_kernel(Fr *v, const Fr *high, const Fr *low, const Fr *fac, size_t n, unsigned s, unsigned k,
+                                     unsigned shift, unsigned h) {
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
+    const uint32_t m = (uint32_t)(i >> s) & ((1u << k) - 1);
+    const uint64_t lo = i & (((uint64_t)1 << s) - 1);
+    const uint64_t e = (lo * (__brev(m) >> (32 - k))) << shift;
+    Fr x, y;
+    load_const(x, high + (e >> h));
+    load_const(y, low + (e & (((uint64_t)1 << h) - 1)));
+    mul(x, x, y);
+    load_const(y, fac + m);
+    mul(x, x, y);
+    load(y, v + i);
+    mul_loose(x, x, y);
+    store(v + i, x);
+  }
+}
+
+__global__ void subtract_kernel(Fr *a, const Fr *b, size_t n) {
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
+    Fr x, y;
+    load(x, a + i);
+    load(y, b + i);
+    sub(x, x, y);
+    store(a + i, x);
+  }
+}
+
 /* --- host side: roots and tables ----------------------------------------------------------------------------------------- */
 
 Fr fr_of(const uint32_t (&l)[8]) {
@@ -348,7 +378,7 @@ uint32_t reverse_bits(uint32_t v, unsigned k) {
 }
 
 cuzk_status upload_new(cuzk_cuda *c, Fr **out, const std::vector<Fr> &v, cuzk_detail *d) {
-  CUZK_CUDA(cudaMalloc((void **)out, v.size() * sizeof(Fr)));
+  CUZK_STATUS_TRY(device_malloc(c, (void **)out, v.size() * sizeof(Fr), d));
   CUZK_CUDA(cudaMemcpyAsync(*out, v.data(), v.size() * sizeof(Fr), cudaMemcpyHostToDevice, c->stream));
   CUZK_CUDA(cudaStreamSynchronize(c->stream));
   return CUZK_OK;
@@ -356,13 +386,16 @@ cuzk_status upload_new(cuzk_cuda *c, Fr **out, const std::vector<Fr> &v, cuzk_de
 
 bool is_dif(cuzk_cuda_ntt_kind kind) { return kind != CUZK_CUDA_NTT_RN && kind != CUZK_CUDA_COSET_NTT_RN; }
 
-void free_tables(NttTables &t) {
+void free_tables(cuzk_cuda *c, NttTables &t) {
   for (int p = 0; p < MAX_PASSES; p++) {
-    if (t.boundary[p]) cudaFree(t.boundary[p]);
-    t.boundary[p] = nullptr;
+    device_free(c, t.boundary[p]);
+    device_free(c, t.factor[p]);
+    t.boundary[p] = t.factor[p] = nullptr;
   }
-  if (t.rounds) cudaFree(t.rounds);
-  t.rounds = nullptr;
+  device_free(c, t.rounds);
+  device_free(c, t.high);
+  device_free(c, t.low);
+  t.rounds = t.high = t.low = nullptr;
   t.ready = false;
 }
 
@@ -432,6 +465,11 @@ cuzk_status build_tables(cuzk_cuda *c, NttTables &t, unsigned log_n, cuzk_cuda_n
   Fr step;
   mul(step, low[low.size() - 1], omega);
   for (size_t i = 1; i < high.size(); i++) mul(high[i], high[i - 1], step);
+  if (c->lean && log_n > LEAN_LOG) {
+    t.h = h;
+    CUZK_STATUS_TRY(upload_new(c, &t.low, low, d));
+    CUZK_STATUS_TRY(upload_new(c, &t.high, high, d));
+  }
   char *work;
   Carver size(nullptr);
   size.take<Fr>(low.size());
@@ -457,7 +495,11 @@ cuzk_status build_tables(cuzk_cuda *c, NttTables &t, unsigned log_n, cuzk_cuda_n
       if (!eq(shift, one) || p == 0) CUZK_STATUS_TRY(upload_new(c, &t.boundary[p], fac, d));
       continue;
     }
-    CUZK_CUDA(cudaMalloc((void **)&t.boundary[p], sizeof(Fr) << (s + k)));
+    if (c->lean && s + k > LEAN_LOG) {
+      CUZK_STATUS_TRY(upload_new(c, &t.factor[p], fac, d));
+      continue;
+    }
+    CUZK_STATUS_TRY(device_malloc(c, (void **)&t.boundary[p], sizeof(Fr) << (s + k), d));
     CUZK_CUDA(cudaMemcpyAsync(d_fac, fac.data(), fac.size() * sizeof(Fr), cudaMemcpyHostToDevice, c->stream));
     boundary_kernel<<<c->multiprocessors * 8, 256, 0, c->stream>>>(t.boundary[p], d_high, d_low, d_fac, s, k,
                                                                    log_n - s - k, h);
@@ -477,7 +519,7 @@ cuzk_status transform(cuzk_cuda *c, Fr *v, unsigned log_n, cuzk_cuda_ntt_kind ki
   if (!t.ready) {
     const cuzk_status st = build_tables(c, t, log_n, kind, d);
     if (st != CUZK_OK) {
-      free_tables(t);
+      free_tables(c, t);
       return st;
     }
   }
@@ -504,10 +546,17 @@ cuzk_status transform(cuzk_cuda *c, Fr *v, unsigned log_n, cuzk_cuda_ntt_kind ki
     a.times = i == 0 ? times : nullptr;
     a.minus = i == t.passes - 1 ? minus : nullptr;
     a.last = i == t.passes - 1;
+    const auto lean_boundary = [&]() {
+      if (t.factor[p])
+        lean_boundary_kernel<<<c->multiprocessors * 8, 256, 0, c->stream>>>(v, t.high, t.low, t.factor[p], (size_t)1 << log_n, a.s, a.k,
+                                                                            log_n - a.s - a.k, t.h);
+    };
+    if (!dif) lean_boundary();
     if (dif)
       pass_dif<<<blocks, THREADS, SHARED, c->stream>>>(a);
     else
       pass_dit<<<blocks, THREADS, SHARED, c->stream>>>(a);
+    if (dif) lean_boundary();
     CUZK_LAUNCHED(dif ? "pass_dif" : "pass_dit");
   }
   return CUZK_OK;
@@ -517,7 +566,7 @@ cuzk_status transform(cuzk_cuda *c, Fr *v, unsigned log_n, cuzk_cuda_ntt_kind ki
 
 void ntt_free_tables(cuzk_cuda *c) {
   for (auto &kind : c->ntt)
-    for (auto &t : kind) free_tables(t);
+    for (auto &t : kind) free_tables(c, t);
 }
 
 }  // namespace cuzk_gpu
@@ -538,19 +587,58 @@ extern "C" enum cuzk_status cuzk_cuda_bit_reverse(struct cuzk_cuda *c, void *v, 
   return CUZK_OK;
 }
 
+static cuzk_status h_top(cuzk_cuda *c, const Fr *a, unsigned log2_n, bool *top_is_zero, cuzk_detail *d) {
+  const size_t top = ((size_t)1 << log2_n) - 1;
+  CUZK_CUDA(cudaMemcpyAsync(c->pinned, a + top, sizeof(Fr), cudaMemcpyDeviceToHost, c->stream));
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  *top_is_zero = is_zero(*(const Fr *)c->pinned);
+  return CUZK_OK;
+}
+
+/* a and b to their values on the coset. */
+static cuzk_status h_values(cuzk_cuda *c, Fr *a, Fr *b, unsigned log2_n, cuzk_detail *d) {
+  CUZK_STATUS_TRY(transform(c, a, log2_n, CUZK_CUDA_H_AB, nullptr, nullptr, d));
+  CUZK_STATUS_TRY(transform(c, b, log2_n, CUZK_CUDA_H_AB, nullptr, nullptr, d));
+  CUZK_STATUS_TRY(transform(c, a, log2_n, CUZK_CUDA_NTT_RN, nullptr, nullptr, d));
+  return transform(c, b, log2_n, CUZK_CUDA_NTT_RN, nullptr, nullptr, d);
+}
+
 extern "C" enum cuzk_status cuzk_cuda_h_poly(struct cuzk_cuda *c, void *a, void *b, void *cc, unsigned log2_n,
                                              bool *top_is_zero, struct cuzk_detail *d) {
   CUZK_CUDA(cudaSetDevice(c->device));
   *top_is_zero = false;
-  CUZK_STATUS_TRY(transform(c, (Fr *)a, log2_n, CUZK_CUDA_H_AB, nullptr, nullptr, d));
-  CUZK_STATUS_TRY(transform(c, (Fr *)b, log2_n, CUZK_CUDA_H_AB, nullptr, nullptr, d));
-  CUZK_STATUS_TRY(transform(c, (Fr *)a, log2_n, CUZK_CUDA_NTT_RN, nullptr, nullptr, d));
-  CUZK_STATUS_TRY(transform(c, (Fr *)b, log2_n, CUZK_CUDA_NTT_RN, nullptr, nullptr, d));
+  CUZK_STATUS_TRY(h_values(c, (Fr *)a, (Fr *)b, log2_n, d));
   CUZK_STATUS_TRY(transform(c, (Fr *)cc, log2_n, CUZK_CUDA_H_C, nullptr, nullptr, d));
   CUZK_STATUS_TRY(transform(c, (Fr *)a, log2_n, CUZK_CUDA_H_ICOSET, (const Fr *)b, (const Fr *)cc, d));
-  const size_t top = ((size_t)1 << log2_n) - 1;
-  CUZK_CUDA(cudaMemcpyAsync(c->pinned, (Fr *)a + top, sizeof(Fr), cudaMemcpyDeviceToHost, c->stream));
-  CUZK_CUDA(cudaStreamSynchronize(c->stream));
-  *top_is_zero = is_zero(*(const Fr *)c->pinned);
-  return CUZK_OK;
+  return h_top(c, (const Fr *)a, log2_n, top_is_zero, d);
+}
+
+extern "C" enum cuzk_status cuzk_cuda_h_product(struct cuzk_cuda *c, void *a, void *b, unsigned log2_n, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
+  CUZK_STATUS_TRY(h_values(c, (Fr *)a, (Fr *)b, log2_n, d));
+  return transform(c, (Fr *)a, log2_n, CUZK_CUDA_H_ICOSET, (const Fr *)b, nullptr, d);
+}
+
+extern "C" enum cuzk_status cuzk_cuda_h_minus(struct cuzk_cuda *c, void *a, void *cc, unsigned log2_n, bool *top_is_zero,
+                                              struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
+  *top_is_zero = false;
+  CUZK_STATUS_TRY(transform(c, (Fr *)cc, log2_n, CUZK_CUDA_H_C, nullptr, nullptr, d));
+  subtract_kernel<<<c->multiprocessors * 8, 256, 0, c->stream>>>((Fr *)a, (const Fr *)cc, (size_t)1 << log2_n);
+  CUZK_LAUNCHED("subtract_kernel");
+  return h_top(c, (const Fr *)a, log2_n, top_is_zero, d);
+}
+
+extern "C" void cuzk_cuda_set_lean(struct cuzk_cuda *c, bool lean) {
+  if (c->lean == lean) return;
+  cudaSetDevice(c->device);
+  cudaStreamSynchronize(c->stream);
+  ntt_free_tables(c);
+  c->lean = lean;
+}
+
+extern "C" uint64_t cuzk_cuda_h_table_bytes(unsigned log2_n, bool lean) {
+  const uint64_t few = (uint64_t)8 << 20;
+  if (lean || log2_n <= LEAN_LOG) return 4 * (few + (sizeof(Fr) << (log2_n < LEAN_LOG ? log2_n : LEAN_LOG)));
+  return 4 * (few + (sizeof(Fr) << log2_n) + (sizeof(Fr) << LEAN_LOG));
 }

@@ -292,7 +292,52 @@ __global__ void bits_kernel(uint32_t *value, uint32_t *count, const uint32_t *bi
   }
 }
 
+/* A word of 64 variables a thread. FIELDS: those that are field elements, else the bits that are set. */
+template <bool FIELDS>
+__global__ void select_kernel(uint32_t *value, uint32_t *field, uint32_t *count, const Selection s) {
+  __shared__ uint32_t base;
+  for (size_t first = (size_t)blockIdx.x * blockDim.x; first < s.n_words; first += (size_t)gridDim.x * blockDim.x) {
+    const size_t w = s.first_word + first + threadIdx.x;
+    const bool mine = first + threadIdx.x < s.n_words;
+    uint64_t dense = 0, m = 0, f = 0;
+    if (mine) {
+      f = s.is_field[w];
+      dense = s.density ? s.density[w] : ~(uint64_t)0;
+      if (64 * (w + 1) > s.n_aux) dense &= ((uint64_t)1 << (s.n_aux % 64)) - 1;
+      m = dense & (FIELDS ? f : s.bits[w] & ~f);
+    }
+    uint32_t total, to = block_exclusive((uint32_t)__popcll(m), &total);
+    if (threadIdx.x == 0) base = total ? atomicAdd(count, total) : 0;
+    __syncthreads();
+    to += base;
+    const uint32_t from = mine ? (uint32_t)((s.rank ? s.rank[w] : 64 * w) - s.first_base) : 0;
+    while (m) {
+      const uint64_t below = (m & (0 - m)) - 1;
+      value[to] = from + (uint32_t)__popcll(dense & below);
+      if (FIELDS) field[to] = s.field_rank[w] + (uint32_t)__popcll(f & below);
+      to++;
+      m &= m - 1;
+    }
+  }
+}
+
+template <bool FIELDS>
+cuzk_status run_select(cuzk_cuda *c, uint32_t *value, uint32_t *field, uint32_t *count, const Selection &s, cuzk_detail *d) {
+  if (s.n_words == 0) return CUZK_OK;
+  select_kernel<FIELDS><<<c->multiprocessors * 4, 256, 0, c->stream>>>(value, field, count, s);
+  CUZK_LAUNCHED("select_kernel");
+  return CUZK_OK;
+}
+
 }  // namespace
+
+cuzk_status run_select_bits(cuzk_cuda *c, uint32_t *value, uint32_t *count, const Selection &s, cuzk_detail *d) {
+  CUZK_CUDA(cudaMemsetAsync(count, 0, sizeof(uint32_t), c->stream));
+  return run_select<false>(c, value, nullptr, count, s, d);
+}
+cuzk_status run_select_fields(cuzk_cuda *c, uint32_t *base, uint32_t *field, uint32_t *count, const Selection &s, cuzk_detail *d) {
+  return run_select<true>(c, base, field, count, s, d);
+}
 
 SortPlan make_sort_plan(size_t n, uint32_t windows, uint32_t bits) {
   SortPlan p;

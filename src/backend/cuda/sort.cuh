@@ -43,5 +43,18 @@ cuzk_status run_pairs(cuzk_cuda *c, const SortPlan &p, const SortArrays &a, unsi
 /** Indices of the set bits, in no particular order; their number into *count. */
 cuzk_status run_bits(cuzk_cuda *c, uint32_t *value, uint32_t *count, const uint32_t *bits, size_t n, cuzk_detail *d);
 
+/** Variables of partition.h's cuzk_cuda_selection, with what they are. */
+struct Selection {
+  const uint64_t *bits, *is_field, *density; /* density may be null: all */
+  const uint32_t *rank, *field_rank;
+  size_t first_word, n_words, first_base;
+  uint32_t n_aux;
+};
+/** Base numbers of the selected variables that are bits and set, in no particular order; their number into *count. */
+cuzk_status run_select_bits(cuzk_cuda *c, uint32_t *value, uint32_t *count, const Selection &s, cuzk_detail *d);
+/** Base numbers and field numbers of the selected variables that are field elements; *count must be zero before and has their number
+ *  after. */
+cuzk_status run_select_fields(cuzk_cuda *c, uint32_t *base, uint32_t *field, uint32_t *count, const Selection &s, cuzk_detail *d);
+
 }  // namespace cuzk_gpu
 #endif
