@@ -3,7 +3,9 @@
  *  views.
  *
  *  Threads  cuzk_record and the readers may be called from any thread at any time; recording takes one short lock, formats in the
- *  caller's stack and writes with one write(2). A failing log file is reported once through cuzk_recorder_lost, never to the caller. */
+ *  caller's stack and writes with one write(2). Offsets never decrease in the file. Readers never wait for the file. A failing log file
+ *  shows in cuzk_recorder_lost, never to the caller. SIGPIPE must be ignored where the log is a pipe.
+ *  Source  engine specification 6.1 to 6.3. Format: docs/formats/timeline.md. Tests: timeline/test_recorder.c. */
 #ifndef CUZK_TIMELINE_RECORDER_H
 #define CUZK_TIMELINE_RECORDER_H
 #include <stddef.h>
@@ -47,16 +49,19 @@ struct cuzk_recorder_options {
 /** Opens the log and records EPOCH. Errors: E_NOMEM, E_IO / E_NOENT (path). */
 enum cuzk_status cuzk_recorder_create(struct cuzk_recorder **out, const struct cuzk_recorder_options *o, struct cuzk_detail *d);
 void cuzk_recorder_destroy(struct cuzk_recorder **r);
-/** Reopens the file of that path (log rotation); on failure the old one stays in use. */
+/** Reopens the file of that path (log rotation); on failure the old one stays in use. A new file starts with an EPOCH line of this run
+ *  (not its first event: offset as it is now, continued=1). Without a path: nothing. Errors: E_NOENT, E_IO. */
 enum cuzk_status cuzk_recorder_reopen(struct cuzk_recorder *r, struct cuzk_detail *d);
 
-/** Records an event now. job NULL is "-". fmt gives the details, "key=value,key=value" with values already free of commas except
- *  through cuzk_record_text; the values of partition=, worker=, gpu= are also taken into the record's members. r NULL: nothing. */
+/** Records an event now. job NULL or empty is "-", and is percent-encoded here. fmt (NULL: no details) gives the details, "key=value,key=value" with values already free of commas except
+ *  through cuzk_record_text; the values of partition=, worker=, gpu= are also taken into the record's members. Control characters that
+ *  come through fmt are percent-encoded. A line is at most 4,096 bytes: a job id is cut at 1,024, details after the last whole key=value.
+ *  EPOCH is the recorder's own. r NULL: nothing. */
 void cuzk_record(struct cuzk_recorder *r, enum cuzk_event e, const char *job, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /** Percent-encodes what the format forbids (6.1) into out[n], cut to fit; returns out. */
 const char *cuzk_record_text(char *out, size_t n, const char *text);
 
-/** Copies up to max events with seq > after, oldest first, and returns their number; *first is the oldest seq still in memory (a reader
+/** Copies up to max events with seq > after, oldest first and without holes between them, and returns their number; *first is the oldest seq still in memory (a reader
  *  whose next seq is older has missed some). */
 size_t cuzk_recorder_read(struct cuzk_recorder *r, uint64_t after, struct cuzk_event_record *out, size_t max, uint64_t *first);
 /** seq of the newest event. */
