@@ -51,3 +51,23 @@ void cuzk_cuda_finish_g2(void *out, const void *p, const uint32_t *at, size_t n)
   cuzk_g2_to_affine(&r, &acc);
   memcpy(out, &r, sizeof r);
 }
+
+void cuzk_cuda_generator_powers_g1(void *powers, size_t n) {
+  cuzk_g1_affine *to = powers;
+  cuzk_g1 p;
+  cuzk_g1_from_affine(&p, &cuzk_g1_generator);
+  for (size_t k = 0; k < n; k++) {
+    cuzk_g1_to_affine(&to[k], &p);
+    cuzk_g1_dbl(&p, &p);
+  }
+}
+
+void cuzk_cuda_generator_powers_g2(void *powers, size_t n) {
+  cuzk_g2_affine *to = powers;
+  cuzk_g2 p;
+  cuzk_g2_from_affine(&p, &cuzk_g2_generator);
+  for (size_t k = 0; k < n; k++) {
+    cuzk_g2_to_affine(&to[k], &p);
+    cuzk_g2_dbl(&p, &p);
+  }
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/** The last few hundred point operations of a sum, on the host with the library's own curve arithmetic. */
+/** The few hundred point operations at the end of a sum and before tables, on the host with the library's own curve arithmetic. */
 #ifndef CUZK_BACKEND_CUDA_FINISH_H
 #define CUZK_BACKEND_CUDA_FINISH_H
 #include <stddef.h>
@@ -11,6 +11,9 @@ extern "C" {
 /** *out (affine) = sum of 2^at[i] p[i], p[n] points with coordinates X, Y, ZZ, ZZZ as the device leaves them, at[i] < 256. */
 void cuzk_cuda_finish_g1(void *out, const void *p, const uint32_t *at, size_t n);
 void cuzk_cuda_finish_g2(void *out, const void *p, const uint32_t *at, size_t n);
+/** powers[k] = 2^k times the standard generator, affine, k < n; for the tables of key generation. */
+void cuzk_cuda_generator_powers_g1(void *powers, size_t n);
+void cuzk_cuda_generator_powers_g2(void *powers, size_t n);
 #ifdef __cplusplus
 }
 #endif

@@ -699,6 +699,27 @@ cuzk_status fields_sum(cuzk_cuda *c, Affine<F> *out, const Affine<F> *bases, siz
   return msm<F>(c, out, points, scalars, all, 0, nullptr, d);
 }
 
+/* fixed.cuh: groups of sixteen table entries. */
+template <class F>
+cuzk_status fixed_sums(cuzk_cuda *c, Affine<F> *slots, const Affine<F> *table, const uint32_t *value, size_t n, uint4 *prefix,
+                       cuzk_detail *d) {
+  PairArgs<F> a = {};
+  a.slots = slots;
+  a.bases = table;
+  a.value = value;
+  a.prefix = prefix;
+  a.lg_stride = 1;
+  a.count = 8 * (uint64_t)n;
+  CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_GATHER>(c, a, d)));
+  for (uint32_t l = 0; l < 3; l++) {
+    a.step = (uint64_t)1 << l;
+    a.lg_stride = l + 1;
+    a.count = (4 * (uint64_t)n) >> l;
+    CUZK_STATUS_TRY((run_pair_kernel<F, PAIR_IN_PLACE>(c, a, d)));
+  }
+  return CUZK_OK;
+}
+
 template <class F>
 cuzk_status progression(cuzk_cuda *c, Affine<F> *p, size_t n, const Affine<F> *powers, cuzk_detail *d) {
   uint4 *prefix = nullptr;

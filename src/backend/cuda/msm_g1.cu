@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "backend/cuda/fixed.cuh"
 #include "backend/cuda/msm.cuh"
 
 using namespace cuzk_gpu;
@@ -47,3 +48,9 @@ extern "C" uint64_t cuzk_cuda_subset_bytes(const struct cuzk_cuda *c, bool g2, s
   return g2 ? listed_g2_bytes(c, n) : listed_bytes<Fp>(c, n);
 }
 extern "C" void cuzk_cuda_bound_work(struct cuzk_cuda *c, uint64_t bytes) { c->work_bound = (size_t)bytes; }
+
+cuzk_status cuzk_gpu::fixed_sums_g1(cuzk_cuda *c, Affine<Fp> *slots, const Affine<Fp> *table, const uint32_t *value, size_t n, uint4 *prefix,
+                                    cuzk_detail *d) {
+  return fixed_sums<Fp>(c, slots, table, value, n, prefix, d);
+}
+size_t cuzk_gpu::fixed_prefix_bytes_g1(const cuzk_cuda *c) { return prefix_vectors<Fp>(c) * sizeof(uint4); }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "backend/cuda/fixed.cuh"
 #include "backend/cuda/msm.cuh"
 
 using namespace cuzk_gpu;
@@ -39,3 +40,9 @@ namespace cuzk_gpu {
 size_t msm_g2_bytes(const cuzk_cuda *c, size_t n) { return msm_least_bytes<Fp2>(c, n); }
 size_t listed_g2_bytes(const cuzk_cuda *c, size_t n) { return listed_bytes<Fp2>(c, n); }
 }  // namespace cuzk_gpu
+
+cuzk_status cuzk_gpu::fixed_sums_g2(cuzk_cuda *c, Affine<Fp2> *slots, const Affine<Fp2> *table, const uint32_t *value, size_t n, uint4 *prefix,
+                                    cuzk_detail *d) {
+  return fixed_sums<Fp2>(c, slots, table, value, n, prefix, d);
+}
+size_t cuzk_gpu::fixed_prefix_bytes_g2(const cuzk_cuda *c) { return prefix_vectors<Fp2>(c) * sizeof(uint4); }

@@ -71,6 +71,13 @@ CUZK_HD void load_element(Fr &r, const Fr *p) {
 #endif
 }
 
+/* 2^512 modulo r. */
+CUZK_HD void set_fr_r2(Fr &r) {
+  constexpr uint32_t v[8] = {0xf3f29c6du, 0xc999e990u, 0x87925c23u, 0x2b6cedcbu, 0x7254398fu, 0x05d31496u, 0x9f59ff11u, 0x0748d9d9u};
+  CUZK_UNROLL
+  for (int i = 0; i < 8; i++) r.l[i] = v[i];
+}
+
 /* Products of a term in a row are rare beside terms: one copy of the code. */
 CUZK_HD_CALL void mul_row_element(Fr &r, const Fr &a, const Fr &b) { mul(r, a, b); }
 
@@ -147,10 +154,8 @@ CUZK_HD void finish_partial(Fr &r, const Partial &p, const Fr *small) {
   if (p.whole >= -SMALL_INTS && p.whole <= SMALL_INTS) {
     load_element(x, small + SMALL_INTS + p.whole);
   } else {
-    constexpr uint32_t v[8] = {0xf3f29c6du, 0xc999e990u, 0x87925c23u, 0x2b6cedcbu, 0x7254398fu, 0x05d31496u, 0x9f59ff11u, 0x0748d9d9u};
     Fr r2;
-    CUZK_UNROLL
-    for (int i = 0; i < 8; i++) r2.l[i] = v[i];
+    set_fr_r2(r2);
     const unsigned long long m = p.whole < 0 ? 0ull - (unsigned long long)p.whole : (unsigned long long)p.whole;
     set_zero(x);
     x.l[0] = (uint32_t)m;
