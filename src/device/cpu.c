@@ -194,6 +194,17 @@ static void cpu_abort(struct cuzk_device_work **w) {
   *w = NULL;
 }
 
+static void cpu_times(const struct cuzk_device_work *w, struct cuzk_work_times *out) {
+  const struct cuzk_prove_times *t = &w->times;
+  *out = (struct cuzk_work_times){.rows = 1e3 * w->rows,
+                                  .transforms = 1e3 * t->h_poly,
+                                  .h = 1e3 * t->msm_h,
+                                  .l = 1e3 * t->msm_l,
+                                  .a = 1e3 * t->msm_a,
+                                  .b_g1 = 1e3 * t->msm_b_g1,
+                                  .b_g2 = 1e3 * t->msm_b_g2};
+}
+
 static enum cuzk_status cpu_finish(struct cuzk_device_work **work, const cuzk_fr *r, const cuzk_fr *s, struct cuzk_proof *out,
                                    struct cuzk_work_times *times, struct cuzk_detail *d) {
   struct cuzk_device_work *w = *work;
@@ -204,15 +215,8 @@ static enum cuzk_status cpu_finish(struct cuzk_device_work **work, const cuzk_fr
   else
     st = cuzk_fail(d, CUZK_E_INTERNAL, "a partition was finished before its sums");
   if (times) {
-    const struct cuzk_prove_times *t = &w->times;
-    *times = (struct cuzk_work_times){.rows = 1e3 * w->rows,
-                                      .transforms = 1e3 * t->h_poly,
-                                      .h = 1e3 * t->msm_h,
-                                      .l = 1e3 * t->msm_l,
-                                      .a = 1e3 * t->msm_a,
-                                      .b_g1 = 1e3 * t->msm_b_g1,
-                                      .b_g2 = 1e3 * t->msm_b_g2,
-                                      .finish = 1e3 * (seconds() - start)};
+    cpu_times(w, times);
+    times->finish = 1e3 * (seconds() - start);
   }
   cpu_abort(work);
   return st;
@@ -233,4 +237,5 @@ const struct cuzk_device_ops cuzk_device_cpu = {
     .kernels = cpu_kernels,
     .finish = cpu_finish,
     .abort = cpu_abort,
+    .times = cpu_times,
 };

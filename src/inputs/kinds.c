@@ -95,8 +95,9 @@ static enum cuzk_status check_all(const struct cuzk_inputs *in, size_t n, struct
 /* ---- PoRep ---- */
 
 static enum cuzk_status porep_open(struct cuzk_inputs *in, const struct cuzk_input_source *from, struct cuzk_detail *d) {
-  if (!from->c1_path) return cuzk_fail(d, CUZK_E_ARG, "no phase-1 output");
-  enum cuzk_status st = cuzk_c1_load(&in->c1, from->c1_path, d);
+  if (!from->c1_path && !from->c1) return cuzk_fail(d, CUZK_E_ARG, "no phase-1 output");
+  enum cuzk_status st = from->c1_path ? cuzk_c1_load(&in->c1, from->c1_path, d)
+                                      : cuzk_c1_read(&in->c1, from->c1, from->c1_bytes, from->c1_name, d);
   if (st != CUZK_OK) return st;
   in->circuit = in->c1->circuit;
   in->n_partitions = in->c1->n_partitions;

@@ -13,7 +13,10 @@ struct cuzk_proof_kind;
 
 /** Where the inputs of one proof come from. All borrowed for the call that opens them. */
 struct cuzk_input_source {
-  const char *c1_path;                    /* PoRep: the phase-1 output, a file */
+  const char *c1_path;                    /* PoRep: the phase-1 output, a file ... */
+  const uint8_t *c1;                      /* ... or, with c1_path NULL, c1_bytes bytes of memory */
+  size_t c1_bytes;
+  const char *c1_name;                    /* what messages call them */
   const struct cuzk_statement *statement; /* the other kinds */
   const struct cuzk_blobs *vanilla;       /* their records, in order; may be NULL or empty where only public inputs are wanted */
 };

@@ -111,7 +111,7 @@ enum cuzk_status cuzk_blobs_add_file(struct cuzk_blobs *b, const char *path, str
 }
 
 void cuzk_blobs_clear(struct cuzk_blobs *b) {
-  for (size_t i = 0; i < b->n; i++) cuzk_free(b->blob[i].data);
+  for (size_t i = 0; i < b->n; i++) cuzk_free((void *)(uintptr_t)b->blob[i].data);
   cuzk_free(b->blob);
   *b = (struct cuzk_blobs){0};
 }

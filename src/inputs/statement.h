@@ -13,12 +13,12 @@
 /* ---- vanilla proofs as bytes ---- */
 
 struct cuzk_blob {
-  uint8_t *data;
+  const uint8_t *data;
   size_t n;
   char name[160]; /* for messages: the file, and the place within it */
 };
 
-/** A growing list. Empty ({0}) until filled. */
+/** A growing list. Empty ({0}) until filled. One that is not to be cleared may borrow its bytes. */
 struct cuzk_blobs {
   struct cuzk_blob *blob;
   size_t n, capacity;
