@@ -77,4 +77,15 @@ enum cuzk_status cuzk_toxic_random(struct cuzk_toxic *t);
 enum cuzk_status cuzk_params_generate(const char *path, const struct cuzk_system *system, const struct cuzk_toxic *t,
                                       uint8_t sha256[32], struct cuzk_pool *pool, const struct cuzk_progress *progress,
                                       struct cuzk_detail *d);
+/** What a setup writes to, in order. An error ends the setup and is its result. */
+struct cuzk_setup_sink {
+  enum cuzk_status (*write)(void *user, const void *p, size_t n, struct cuzk_detail *d);
+  void *user;
+};
+/** Makes the bytes of a parameter file; calls of the sink come one at a time, from any thread. */
+typedef enum cuzk_status cuzk_params_maker_fn(void *user, const struct cuzk_setup_sink *sink, struct cuzk_detail *d);
+/** The file's part of cuzk_params_generate, for setups that run elsewhere (device/cuda_setup.h). The pool hashes large pieces while they are
+ *  written; NULL is accepted. Errors: those of make, E_NOSPC, E_NOMEM, E_IO. */
+enum cuzk_status cuzk_params_generate_by(const char *path, cuzk_params_maker_fn *make, void *user, uint8_t sha256[32], struct cuzk_pool *pool,
+                                         struct cuzk_detail *d);
 #endif

@@ -12,12 +12,6 @@ enum cuzk_status cuzk_params_find_sections(struct cuzk_params *p, size_t pos, co
 enum cuzk_status cuzk_section_counts_match(const uint32_t count[CUZK_N_SECTIONS], uint32_t n_ic,
                                            const struct cuzk_shape *shape, const char *name, struct cuzk_detail *d);
 
-/** What the setup writes to. An error ends the setup and is its result. */
-struct cuzk_setup_sink {
-  enum cuzk_status (*write)(void *user, const void *p, size_t n, struct cuzk_detail *d);
-  void *user;
-};
-
 /** Smallest log2 of a domain for n rows, extra rows included. */
 static inline unsigned cuzk_log2_rows(uint64_t n) { return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1); }
 #define CUZK_MAX_LOG2_DOMAIN 31u
