@@ -2,10 +2,10 @@
 /* Compares every operation of the CUDA backend with the CPU code, bit for bit, on random, boundary and adversarial inputs,
  * then times the kernels and prints their rates beside their floors as JSON. Needs a device; built by tools/cuda_build.sh.
  *
- *   gpu_check [check|quick] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [json=FILE] [device=N]
+ *   gpu_check [check|quick] [rates] [once=LOG] [ntt=LOG] [msm=LOG] [msm2=LOG] [bits=LOG] [h=LOG] [json=FILE] [device=N]
  *
  * quick: small checks only, for compute-sanitizer. once: a single G1 sum, for profilers. ntt, msm, msm2 (G2), bits (subset sums):
- * times sizes up to 2^LOG; msm also scalars that crowd into few buckets. Large sums are checked against known multiples: the
+ * times sizes up to 2^LOG; h: compares h polynomials of that size; msm also scalars that crowd into few buckets. Large sums are checked against known multiples: the
  * bases are an arithmetic progression u + i v times the generator. Exit code 1 if anything differs. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/partition.h"
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "msm/msm.h"
@@ -122,43 +123,65 @@ static void check_transforms(unsigned most) {
   }
 }
 
-static void check_h(unsigned most) {
-  static const unsigned sizes[] = {1, 4, 11, 12, 14, 16, 18};
-  for (size_t k = 0; k < sizeof sizes / sizeof *sizes && sizes[k] <= most; k++)
-    for (int satisfied = 0; satisfied < 2; satisfied++) {
-      const unsigned log_n = sizes[k];
-      const size_t n = (size_t)1 << log_n, bytes = n * sizeof(cuzk_fr);
-      struct cuzk_domain *dom;
-      MUST(cuzk_domain_create(&dom, log_n, pool));
-      cuzk_fr *v[3], *got = mem(bytes);
-      void *g[3];
-      for (int j = 0; j < 3; j++) {
-        v[j] = mem(bytes);
-        MUST(cuzk_cuda_alloc(gpu, &g[j], bytes, &detail));
-      }
-      for (size_t i = 0; i < n; i++) {
-        cuzk_cuda_random_fr(&v[0][i], 5, i);
-        cuzk_cuda_random_fr(&v[1][i], 6, i);
-        if (satisfied)
-          cuzk_fr_mul(&v[2][i], &v[0][i], &v[1][i]);
-        else
-          cuzk_cuda_random_fr(&v[2][i], 7, i);
-      }
-      for (int j = 0; j < 3; j++) MUST(cuzk_cuda_upload(gpu, g[j], v[j], bytes, &detail));
-      bool zero_cpu, zero_gpu;
-      MUST(cuzk_h_poly(v[0], v[1], v[2], &zero_cpu, dom, pool));
-      MUST(cuzk_cuda_h_poly(gpu, g[0], g[1], g[2], log_n, &zero_gpu, &detail));
-      MUST(cuzk_cuda_bit_reverse(gpu, g[0], log_n, &detail));
-      MUST(cuzk_cuda_download(gpu, got, g[0], bytes, &detail));
-      expect(memcmp(got, v[0], bytes) == 0, "h polynomial", n, satisfied ? "satisfied" : "random");
-      expect(zero_cpu == zero_gpu, "h polynomial, top coefficient", n, satisfied ? "satisfied" : "random");
-      for (int j = 0; j < 3; j++) {
-        cuzk_free(v[j]);
-        cuzk_cuda_free(gpu, &g[j]);
-      }
-      cuzk_free(got);
-      cuzk_domain_destroy(&dom);
+struct h_values {
+  cuzk_fr *v[3];
+  size_t n;
+  bool satisfied;
+};
+static void make_h_values(void *arg, size_t task, unsigned worker) {
+  const struct h_values *h = arg;
+  (void)worker;
+  for (size_t i = task << 12; i < h->n && i < (task + 1) << 12; i++) {
+    cuzk_cuda_random_fr(&h->v[0][i], 5, i);
+    cuzk_cuda_random_fr(&h->v[1][i], 6, i);
+    if (h->satisfied)
+      cuzk_fr_mul(&h->v[2][i], &h->v[0][i], &h->v[1][i]);
+    else
+      cuzk_cuda_random_fr(&h->v[2][i], 7, i);
+  }
+}
+
+/* step 1: rows that hold and others, in three vectors and in two with lean tables (from 2^21 on these differ); step 3: two of the four. */
+static void check_h_of(unsigned log_n, int step) {
+  for (int round = 0; round < 4; round += step) {
+    const int satisfied = round & 1, narrow = round >> 1;
+    const size_t n = (size_t)1 << log_n, bytes = n * sizeof(cuzk_fr);
+    struct cuzk_domain *dom;
+    MUST(cuzk_domain_create(&dom, log_n, pool));
+    cuzk_fr *v[3], *got = mem(bytes);
+    void *g[3];
+    for (int j = 0; j < 3; j++) {
+      v[j] = mem(bytes);
+      MUST(cuzk_cuda_alloc(gpu, &g[j], bytes, &detail));
     }
+    struct h_values values = {{v[0], v[1], v[2]}, n, satisfied};
+    cuzk_pool_run(pool, make_h_values, &values, (n + 4095) >> 12);
+    for (int j = 0; j < 3; j++) MUST(cuzk_cuda_upload(gpu, g[j], v[j], bytes, &detail));
+    bool zero_cpu, zero_gpu;
+    MUST(cuzk_h_poly(v[0], v[1], v[2], &zero_cpu, dom, pool));
+    cuzk_cuda_set_lean(gpu, narrow);
+    if (narrow) {
+      MUST(cuzk_cuda_h_product(gpu, g[0], g[1], log_n, &detail));
+      MUST(cuzk_cuda_h_minus(gpu, g[0], g[2], log_n, &zero_gpu, &detail));
+    } else {
+      MUST(cuzk_cuda_h_poly(gpu, g[0], g[1], g[2], log_n, &zero_gpu, &detail));
+    }
+    MUST(cuzk_cuda_bit_reverse(gpu, g[0], log_n, &detail));
+    MUST(cuzk_cuda_download(gpu, got, g[0], bytes, &detail));
+    expect(memcmp(got, v[0], bytes) == 0, "h polynomial", n, satisfied ? "satisfied" : "random");
+    expect(zero_cpu == zero_gpu, "h polynomial, top coefficient", n, satisfied ? "satisfied" : "random");
+    for (int j = 0; j < 3; j++) {
+      cuzk_free(v[j]);
+      cuzk_cuda_free(gpu, &g[j]);
+    }
+    cuzk_free(got);
+    cuzk_domain_destroy(&dom);
+  }
+  cuzk_cuda_set_lean(gpu, false);
+}
+static void check_h(unsigned most) {
+  static const unsigned sizes[] = {1, 4, 11, 12, 14, 16, 18, 21, 22};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes && sizes[k] <= most; k++) check_h_of(sizes[k], 1);
 }
 
 /* --- sums ------------------------------------------------------------------------------------------------------------- */
@@ -519,7 +542,7 @@ static void bench_rates(void) {
 int main(int argc, char **argv) {
   int device = 0;
   bool check = false, quick = false;
-  unsigned ntt = 0, msm = 0, msm2 = 0, bits = 0, once = 0;
+  unsigned ntt = 0, msm = 0, msm2 = 0, bits = 0, once = 0, h = 0;
   bool rates = false;
   const char *path = NULL;
   for (int i = 1; i < argc; i++) {
@@ -531,6 +554,7 @@ int main(int argc, char **argv) {
     else if (!strncmp(argv[i], "msm=", 4)) msm = (unsigned)atoi(argv[i] + 4);
     else if (!strncmp(argv[i], "msm2=", 5)) msm2 = (unsigned)atoi(argv[i] + 5);
     else if (!strncmp(argv[i], "bits=", 5)) bits = (unsigned)atoi(argv[i] + 5);
+    else if (!strncmp(argv[i], "h=", 2)) h = (unsigned)atoi(argv[i] + 2);
     else if (!strncmp(argv[i], "json=", 5)) path = argv[i] + 5;
     else if (!strncmp(argv[i], "device=", 7)) device = atoi(argv[i] + 7);
     else {
@@ -556,7 +580,7 @@ int main(int argc, char **argv) {
     check_transforms(quick ? 13 : 20);
     printf("transforms: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     t0 = now();
-    check_h(quick ? 12 : 18);
+    check_h(quick ? 12 : 22);
     printf("h polynomial: %d checks, %d differ, %.1f s\n", checks, failures, now() - t0);
     fflush(stdout);
     MUST(cuzk_cuda_trim(gpu, &detail));
@@ -584,6 +608,12 @@ int main(int argc, char **argv) {
     expect(memcmp(&want, &got, sizeof want) == 0, "msm g1", (size_t)1 << once, "known multiple");
     cuzk_cuda_free(gpu, &s);
     cuzk_cuda_free(gpu, &p);
+  }
+  if (h) {
+    const double t0 = now();
+    check_h_of(h, 3);
+    printf("h polynomial of 2^%u: %d checks, %d differ, %.1f s\n", h, checks, failures, now() - t0);
+    MUST(cuzk_cuda_trim(gpu, &detail));
   }
   if (ntt) bench_ntt(ntt < 20 ? ntt : 20, ntt);
   if (msm) bench_pairs();

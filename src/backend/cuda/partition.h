@@ -19,8 +19,9 @@ extern "C" {
 void cuzk_cuda_set_limit(struct cuzk_cuda *c, uint64_t bytes);
 /** What the context may still take: the smaller of what the device has free and what the limit leaves. */
 enum cuzk_status cuzk_cuda_available(struct cuzk_cuda *c, uint64_t *bytes, struct cuzk_detail *d);
-/** Device memory that the context holds now, and of it the work area, the side area and the tables of transforms. */
+/** Device memory that the context holds now, and of it the work area, which a larger one replaces. */
 uint64_t cuzk_cuda_used(struct cuzk_cuda *c);
+uint64_t cuzk_cuda_work_bytes(const struct cuzk_cuda *c);
 /** Page-locked host memory. Errors: E_NOMEM, E_DEVICE. */
 enum cuzk_status cuzk_cuda_host_alloc(struct cuzk_cuda *c, void **out, size_t bytes, struct cuzk_detail *d);
 void cuzk_cuda_host_free(struct cuzk_cuda *c, void **p);
