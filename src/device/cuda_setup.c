@@ -13,12 +13,12 @@
 
 #define G1_BYTES ((size_t)CUZK_G1_UNCOMPRESSED_BYTES)
 #define G2_BYTES ((size_t)CUZK_G2_UNCOMPRESSED_BYTES)
-/* Points made at a time; both come to the same number of bytes. */
-#define BLOCK_G1 ((size_t)1 << 20)
-#define BLOCK_G2 ((size_t)1 << 19)
-#define LEAST_BLOCK_G1 ((size_t)1 << 15)
+/* Points of G1 made at a time, half as many of G2; at the least, and at the least so many variables. */
+#ifndef CUZK_CUDA_SETUP_BLOCK
+#define CUZK_CUDA_SETUP_BLOCK ((size_t)1 << 20)
+#define CUZK_CUDA_SETUP_LEAST ((size_t)1 << 15)
+#endif
 #define PIECES 4u
-#define LEAST_RANGE ((size_t)1 << 16)
 /* A variable of a range: three columns and the limbs' sums. */
 #define RANGE_BYTES (3 * sizeof(cuzk_fr) + 64)
 /* What a G2 point counts for in the progress. */
@@ -368,15 +368,15 @@ static enum cuzk_status take_memory(struct maker *k) {
   const size_t longest = k->m > k->n_vars ? k->m : k->n_vars;
   uint64_t free_bytes;
   enum cuzk_status st;
-  k->block = BLOCK_G1;
-  while (k->block / 2 >= longest && k->block > LEAST_BLOCK_G1) k->block /= 2;
+  k->block = CUZK_CUDA_SETUP_BLOCK;
+  while (k->block / 2 >= longest && k->block > CUZK_CUDA_SETUP_LEAST) k->block /= 2;
   CUZK_TRY(cuzk_cuda_available(k->gpu, &free_bytes, k->d));
   uint64_t work;
   for (;; k->block /= 2) {
     const uint64_t w1 = cuzk_cuda_fixed_work_bytes(k->gpu, false, k->block), w2 = cuzk_cuda_fixed_work_bytes(k->gpu, true, k->block / 2);
     work = w1 > w2 ? w1 : w2;
     const uint64_t all = work + 2 * k->block * G1_BYTES + k->block * sizeof(cuzk_fr);
-    if (4 * all <= free_bytes || k->block == LEAST_BLOCK_G1) break;
+    if (4 * all <= free_bytes || k->block == CUZK_CUDA_SETUP_LEAST) break;
   }
   for (int i = 0; i < 2; i++) CUZK_TRY(cuzk_cuda_alloc(k->gpu, &k->out[i], k->block * G1_BYTES, k->d));
   CUZK_TRY(cuzk_cuda_alloc(k->gpu, &k->scalars, k->block * sizeof(cuzk_fr), k->d));
@@ -386,11 +386,11 @@ static enum cuzk_status take_memory(struct maker *k) {
   k->range = k->n_vars;
   if (want + spare > free_bytes) k->range = free_bytes > spare ? (size_t)((free_bytes - spare) / RANGE_BYTES) : 0;
   for (;; k->range /= 2) {
-    if (k->range < LEAST_RANGE && k->range < k->n_vars) k->range = k->n_vars < LEAST_RANGE ? k->n_vars : LEAST_RANGE;
+    if (k->range < CUZK_CUDA_SETUP_LEAST && k->range < k->n_vars) k->range = k->n_vars < CUZK_CUDA_SETUP_LEAST ? k->n_vars : CUZK_CUDA_SETUP_LEAST;
     st = CUZK_OK;
     for (int side = 0; side < 3 && st == CUZK_OK; side++) st = cuzk_cuda_alloc(k->gpu, &k->column[side], k->range * sizeof(cuzk_fr), k->d);
     if (st == CUZK_OK) st = cuzk_cuda_alloc(k->gpu, &k->scratch, cuzk_cuda_columns_bytes(k->range), k->d);
-    if (st != CUZK_E_NOMEM || k->range <= LEAST_RANGE) break;
+    if (st != CUZK_E_NOMEM || k->range <= CUZK_CUDA_SETUP_LEAST) break;
     for (int side = 0; side < 3; side++) cuzk_cuda_free(k->gpu, &k->column[side]);
   }
   if (st != CUZK_OK) return st;
