@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "backend/cuda/curve.cuh"
+#include "backend/cuda/points.cuh"
+#include "backend/cuda/rows.cuh"
 
 using namespace cuzk_gpu;
 
@@ -133,4 +135,47 @@ uint32_t twin_digits(uint32_t *digits, uint32_t *bits, uint32_t *offset, const u
     offset[i] = window_offset(w, i);
   }
   return carry;
+}
+
+template <class F>
+static int decode(void *r, const void *bytes) {
+  uint32_t w[sizeof(Affine<F>) / 4];
+  memcpy(w, bytes, sizeof w);
+  Affine<F> p;
+  const bool ok = decode_point(p, w);
+  memcpy(r, &p, sizeof p);
+  return ok;
+}
+int twin_g1_decode(void *r, const void *bytes) { return decode<Fp>(r, bytes); }
+int twin_g2_decode(void *r, const void *bytes) { return decode<Fp2>(r, bytes); }
+
+int twin_row(void *abc[3], const struct twin_rows *t, uint32_t row, uint32_t lanes) {
+  Fr small[2 * SMALL_INTS + 1], one, v[3];
+  set_one(one);
+  set_zero(small[SMALL_INTS]);
+  for (int i = 1; i <= SMALL_INTS; i++) {
+    add(small[SMALL_INTS + i], small[SMALL_INTS + i - 1], one);
+    sub(small[SMALL_INTS - i], small[SMALL_INTS - i + 1], one);
+  }
+  const Rows rows = {(const FlatRun *)t->runs,   (const FlatUse *)t->uses, (const uint32_t *)t->ext, (const uint32_t *)t->bound,
+                     (const FlatTerm *)t->terms, (const Fr *)t->coeffs,    small,                    t->n_rows,
+                     t->n_runs};
+  const Witness z = {(const Fr *)t->inputs, (const uint64_t *)t->bits, (const uint64_t *)t->is_field, (const uint32_t *)t->rank,
+                     (const Fr *)t->fields, t->n_inputs};
+  const FlatRun run = rows.runs[run_of(rows.runs, 0, rows.n_runs, row)];
+  const uint32_t at = 3 * (run.first + (row - run.row));
+  for (int m = 0; m < 3; m++) {
+    Partial p;
+    start_partial(p);
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+      Partial q;
+      start_partial(q);
+      add_terms(q, rows, z, rows.uses[run.use], rows.bound[at + m] + lane, rows.bound[at + m + 1], lanes);
+      p.whole += q.whole;
+      add(p.sum, p.sum, q.sum);
+    }
+    finish_partial(v[m], p, small);
+    memcpy(abc[m], &v[m], sizeof v[m]);
+  }
+  return row_holds(v[0], v[1], v[2]);
 }

@@ -35,6 +35,20 @@ void twin_g1_xyzz_mul_small(void *r, const void *p, uint32_t k);
 /** Signed digits of a Montgomery scalar: digits[count], the window of bits[i] bits at offset[i]. Digit words are as on the
  *  device: magnitude, sign in bit 31, 0 for none. Returns the carry out of the top window (must be 0). */
 uint32_t twin_digits(uint32_t *digits, uint32_t *bits, uint32_t *offset, const uint64_t scalar[4], uint32_t count);
+
+/** Point from a parameter file's bytes (96 or 192) as decode_kernel does it; 0: refused. */
+int twin_g1_decode(void *r, const void *bytes);
+int twin_g2_decode(void *r, const void *bytes);
+
+/** A circuit and a packed witness as rows_kernel sees them, by plain pointers (r1cs/compact_flat.h, r1cs/packed.h). */
+struct twin_rows {
+  const void *runs, *uses, *ext, *bound, *terms, *coeffs;
+  uint32_t n_rows, n_runs;
+  const void *inputs, *bits, *is_field, *rank, *fields;
+  uint32_t n_inputs;
+};
+/** Values of a row; lanes > 1: as that many threads of a warp share the terms. Returns whether the row holds. */
+int twin_row(void *abc[3], const struct twin_rows *t, uint32_t row, uint32_t lanes);
 #ifdef __cplusplus
 }
 #endif

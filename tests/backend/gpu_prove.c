@@ -308,7 +308,7 @@ int main(int argc, char **argv) {
   host_memory("before the device");
   fflush(stdout);
   const unsigned total = rounds * n_partitions;
-  uint8_t(*want)[CUZK_PROOF_BYTES] = cuzk_calloc(total, sizeof *want), (*got)[CUZK_PROOF_BYTES] = cuzk_calloc(total, sizeof *got);
+  uint8_t(*want)[CUZK_PROOF_BYTES] = cuzk_calloc(total + 3, sizeof *want), (*got)[CUZK_PROOF_BYTES] = cuzk_calloc(total + 3, sizeof *got);
   prove_all(gpu, (unsigned)device, 0, total, want, total > 12);
   if (host) {
     prove_all(&cuzk_device_cpu, 0, 0, n_partitions, got, false);
