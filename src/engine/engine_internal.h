@@ -50,8 +50,6 @@ struct cuzk_queue {
 struct cuzk_circuit_stats {
   char id[24];
   double synth_ns, lock_ns; /* < 0: none yet */
-  unsigned n_live;
-  uint64_t inputs, partition; /* bytes of one job's inputs, of one partition */
 };
 
 struct cuzk_part {

@@ -64,29 +64,6 @@ static void table_remove(struct cuzk_engine *e, struct cuzk_job *j) {
   j->in_table = false;
 }
 
-/* What one more job in work needs beside all parameters, for the budget. */
-static void set_floor(struct cuzk_engine *e, struct cuzk_job *j, bool more) {
-  struct cuzk_circuit_stats *c = j->circuit;
-  uint64_t partition = 0;
-  for (unsigned m = 0; m < CUZK_N_MEM; m++) partition += j->plan.partition_bytes[m];
-  if (more) {
-    if (c->n_live++ == 0) c->inputs = c->partition = 0;
-    else if (j->plan.inputs_bytes <= c->inputs && partition <= c->partition) return;
-    if (j->plan.inputs_bytes > c->inputs) c->inputs = j->plan.inputs_bytes;
-    if (partition > c->partition) c->partition = partition;
-  } else if (--c->n_live > 0) {
-    return;
-  }
-  struct cuzk_budget_floor f = {0, 0};
-  for (unsigned i = 0; i < e->n_circuits; i++) {
-    c = &e->circuit[i];
-    if (c->n_live == 0) continue;
-    if (c->inputs > f.inputs) f.inputs = c->inputs;
-    if (c->partition > f.partition) f.partition = c->partition;
-  }
-  cuzk_budget_set_floor(e->budget, &f);
-}
-
 void cuzk_job_live_locked(struct cuzk_engine *e, struct cuzk_job *j) {
   j->prev = NULL;
   j->next = e->live;
@@ -97,7 +74,6 @@ void cuzk_job_live_locked(struct cuzk_engine *e, struct cuzk_job *j) {
   e->n_pending++;
   e->kind[j->plan.kind].pending++;
   e->live_bytes += j->request_bytes;
-  set_floor(e, j, true);
 }
 
 static void live_remove(struct cuzk_engine *e, struct cuzk_job *j) {
@@ -107,7 +83,6 @@ static void live_remove(struct cuzk_engine *e, struct cuzk_job *j) {
   j->in_live = false;
   e->n_live--;
   e->live_bytes -= j->request_bytes;
-  set_floor(e, j, false);
   if (j->started_ns) {
     e->kind[j->plan.kind].in_progress--;
   } else {
