@@ -13,7 +13,11 @@ const char *const cuzk_mem_names[CUZK_N_MEM] = {"srs", "pce", "inputs", "abc", "
 struct cuzk_reservation {
   struct cuzk_budget *b;
   bool critical;
-  uint64_t bytes[CUZK_N_MEM], sum; /* under the budget's lock */
+  /* under the budget's lock */
+  uint64_t bytes[CUZK_N_MEM], sum;
+  struct cuzk_reservation *prev, *next; /* parameters only: in the budget's list */
+  bool listed, in_use;
+  struct cuzk_budget_floor own;
 };
 
 /* A wait; on the waiting thread's stack, under the budget's lock. */
@@ -22,8 +26,9 @@ struct waiter {
   struct cuzk_key key;
   uint64_t bytes[CUZK_N_MEM], sum;
   struct cuzk_budget_floor own;
-  struct cuzk_reservation *r; /* made before the wait, charged in the moment of the grant; NULL if sum is 0 */
+  struct cuzk_reservation *r; /* made before the wait, charged in the moment of the grant; NULL: none wanted */
   uint64_t since;
+  bool srs; /* of acquire_srs */
   bool granted, recheck;
   struct cuzk_cond cond;
 };
@@ -34,7 +39,7 @@ struct cuzk_budget {
   pthread_mutex_t lock; /* guards all that follows */
   uint64_t used, by_class[CUZK_N_MEM];
   uint64_t critical; /* of that, CRITICAL and not parameters: drawn from the slice first */
-  struct cuzk_budget_floor floor;
+  struct cuzk_reservation *parameters; /* reservations of acquire_srs: a handful */
   struct waiter *first, *last;
   unsigned n_waiters, running;
   bool evicting;
@@ -73,10 +78,13 @@ static uint64_t limit_ever(const struct cuzk_budget *b, unsigned cls) { return c
 
 /* What has to be free beside everything that stays, once w is granted. */
 static uint64_t floor_of(const struct cuzk_budget *b, const struct waiter *w) {
-  uint64_t inputs = b->floor.inputs > w->own.inputs ? b->floor.inputs : w->own.inputs;
-  uint64_t partition = b->floor.partition > w->own.partition ? b->floor.partition : w->own.partition;
-  if (w->bytes[CUZK_MEM_SRS] > 0) return add(inputs, partition);
-  if (w->bytes[CUZK_MEM_PCE] > 0 || w->bytes[CUZK_MEM_INPUTS] > 0) return partition;
+  uint64_t inputs = w->own.inputs, partition = w->own.partition;
+  for (const struct cuzk_reservation *r = b->parameters; r; r = r->next) {
+    if (r->in_use && r->own.inputs > inputs) inputs = r->own.inputs;
+    if (r->in_use && r->own.partition > partition) partition = r->own.partition;
+  }
+  if (w->srs) return add(inputs, partition);
+  if (w->bytes[CUZK_MEM_SRS] > 0 || w->bytes[CUZK_MEM_PCE] > 0 || w->bytes[CUZK_MEM_INPUTS] > 0) return partition;
   return 0;
 }
 
@@ -136,18 +144,18 @@ struct turn {
   bool srs;     /* one waits for parameters */
 };
 static bool may_go(const struct cuzk_budget *b, const struct waiter *w, const struct turn *t) {
-  if (w->sum == 0) return !t->srs;
+  if (w->sum == 0 && !w->srs) return !t->srs;
   return !t->blocked && short_now(b, w) == 0 && short_ever(b, w) == 0;
 }
 static void goes_before(const struct cuzk_budget *b, const struct waiter *w, struct turn *t) {
-  if (w->sum > 0 && short_ever(b, w) == 0) t->blocked = true;
-  if (w->bytes[CUZK_MEM_SRS] > 0) t->srs = true;
+  if ((w->sum > 0 || w->srs) && short_ever(b, w) == 0) t->blocked = true;
+  if (w->srs) t->srs = true;
 }
 
 /* The first that waits for memory: only its thread asks the evictor. */
 static struct waiter *head_of(const struct cuzk_budget *b) {
   struct waiter *w = b->first;
-  while (w && w->sum == 0) w = w->next;
+  while (w && w->sum == 0 && !w->srs) w = w->next;
   return w;
 }
 static void recheck(struct cuzk_budget *b) {
@@ -166,6 +174,21 @@ static struct cuzk_reservation *new_reservation(struct cuzk_budget *b) {
 static void charge(struct cuzk_budget *b, const struct waiter *w) {
   w->r->critical = w->key.cls == 0;
   for (unsigned m = 0; m < CUZK_N_MEM; m++) take(b, w->r, m, w->bytes[m]);
+  if (!w->srs) return;
+  struct cuzk_reservation *r = w->r;
+  r->listed = r->in_use = true;
+  r->own = w->own;
+  r->next = b->parameters;
+  if (r->next) r->next->prev = r;
+  b->parameters = r;
+}
+
+static void unlist(struct cuzk_budget *b, struct cuzk_reservation *r) {
+  if (!r->listed) return;
+  r->listed = false;
+  if (r->prev) r->prev->next = r->next;
+  else b->parameters = r->next;
+  if (r->next) r->next->prev = r->prev;
 }
 
 /* After every change: grants whom the rules allow. */
@@ -179,7 +202,7 @@ static void grant(struct cuzk_budget *b) {
       continue;
     }
     take_out(b, w);
-    if (w->sum > 0) charge(b, w);
+    if (w->r) charge(b, w);
     w->granted = true;
     cuzk_cond_signal(&w->cond);
   }
@@ -228,13 +251,6 @@ void cuzk_budget_set_running(struct cuzk_budget *b, unsigned n) {
   (void)pthread_mutex_unlock(&b->lock);
 }
 
-void cuzk_budget_set_floor(struct cuzk_budget *b, const struct cuzk_budget_floor *f) {
-  (void)pthread_mutex_lock(&b->lock);
-  b->floor = *f;
-  grant(b);
-  (void)pthread_mutex_unlock(&b->lock);
-}
-
 void cuzk_budget_recheck(struct cuzk_budget *b) {
   (void)pthread_mutex_lock(&b->lock);
   recheck(b);
@@ -267,7 +283,7 @@ void cuzk_budget_raise(struct cuzk_budget *b, uint64_t seq, unsigned cls) {
 /* ---- acquiring ---- */
 
 static enum cuzk_status refuse(const struct cuzk_budget *b, const struct waiter *w, struct cuzk_detail *d) {
-  uint64_t rest = w->bytes[CUZK_MEM_SRS] > 0 ? add(w->own.inputs, w->own.partition) : 0;
+  uint64_t rest = w->srs ? add(w->own.inputs, w->own.partition) : 0;
   if (add(w->sum, rest) <= limit_ever(b, w->key.cls)) return CUZK_OK;
   return cuzk_fail(d, CUZK_E_UNSUPPORTED, "memory budget: %" PRIu64 " bytes wanted%s, never more than %" PRIu64 " can be free", add(w->sum, rest),
                    rest ? " for parameters and one partition" : "", limit_ever(b, w->key.cls));
@@ -375,9 +391,8 @@ enum cuzk_status cuzk_budget_acquire_srs(struct cuzk_budget *b, struct cuzk_rese
                                          const struct cuzk_budget_floor *own, const struct cuzk_key *key, uint64_t until,
                                          const atomic_bool *cancel, void (*on_wait)(void *), void *user, uint64_t *waited_ns,
                                          struct cuzk_detail *d) {
-  struct waiter w = {.key = *key, .sum = bytes, .own = *own};
+  struct waiter w = {.key = *key, .sum = bytes, .own = *own, .srs = true};
   w.bytes[CUZK_MEM_SRS] = bytes;
-  if (bytes == 0) return cuzk_budget_acquire(b, out, w.bytes, key, until, cancel, on_wait, user, waited_ns, d);
   return acquire_bytes(b, out, &w, until, cancel, on_wait, user, waited_ns, d);
 }
 
@@ -430,6 +445,16 @@ void cuzk_reservation_move(struct cuzk_reservation *r, enum cuzk_mem from, enum 
   (void)pthread_mutex_unlock(&b->lock);
 }
 
+void cuzk_reservation_set_use(struct cuzk_reservation *r, bool in_use, const struct cuzk_budget_floor *own) {
+  struct cuzk_budget *b = r->b;
+  (void)pthread_mutex_lock(&b->lock);
+  r->in_use = in_use;
+  r->own = *own;
+  grant(b);
+  recheck(b); /* parameters without users can be evicted */
+  (void)pthread_mutex_unlock(&b->lock);
+}
+
 void cuzk_reservation_free(struct cuzk_reservation **rp) {
   struct cuzk_reservation *r = *rp;
   if (!r) return;
@@ -437,6 +462,7 @@ void cuzk_reservation_free(struct cuzk_reservation **rp) {
   struct cuzk_budget *b = r->b;
   (void)pthread_mutex_lock(&b->lock);
   for (unsigned m = 0; m < CUZK_N_MEM; m++) give(b, r, m);
+  unlist(b, r);
   grant(b);
   (void)pthread_mutex_unlock(&b->lock);
   cuzk_free(r);
@@ -457,7 +483,7 @@ void cuzk_budget_view(struct cuzk_budget *b, struct cuzk_budget_view *out) {
   memcpy(out->by_class, b->by_class, sizeof out->by_class);
   out->wait_ns_total = b->wait_ns_total;
   for (const struct waiter *w = b->first; w; w = w->next) {
-    if (w->sum == 0) continue;
+    if (w->sum == 0) continue; /* of cuzk_budget_pass */
     if (out->n_waiters < sizeof out->waiter / sizeof out->waiter[0])
       out->waiter[out->n_waiters] = (struct cuzk_budget_waiter){.key = w->key, .bytes = w->sum, .since_ns = w->since};
     out->n_waiters++;

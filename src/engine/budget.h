@@ -5,7 +5,7 @@
  *  Waiters are granted strictly in the order of their keys, with two exceptions that keep the whole moving. Only CRITICAL ones may use
  *  the reserved slice. And a waiter that would not fit even if all running partitions had given their memory back, because of parameters
  *  and inputs that stay until jobs end, lets partitions of those jobs pass. So that such jobs can always end, parameters and inputs are
- *  granted only while the largest partition in use still fits beside them (cuzk_budget_set_floor).
+ *  granted only while the largest partition of a circuit in use still fits beside them (cuzk_budget_acquire_srs).
  *
  *  Threads  all functions from any thread; one mutex, one condition a waiter. No lock is held while evictor or on_wait run.
  *  Design: docs/internals/budget.md. Tests: engine/test_budget.c. */
@@ -50,12 +50,10 @@ void cuzk_budget_set_evictor(struct cuzk_budget *b, cuzk_evict_fn *fn, void *use
 /** How many partitions run now: lets the budget tell the evictor that nothing else runs. */
 void cuzk_budget_set_running(struct cuzk_budget *b, unsigned n);
 
-/** What must stay free beside all parameters and inputs, as long as it is set: the largest inputs of a job and the largest memory of one
- *  partition, of all circuits in use. */
+/** What jobs of one circuit need beside its parameters: the inputs of one job, the memory of one partition. */
 struct cuzk_budget_floor {
   uint64_t inputs, partition;
 };
-void cuzk_budget_set_floor(struct cuzk_budget *b, const struct cuzk_budget_floor *f);
 
 /** Waits for all of bytes[]. key orders the wait. until: time of the clock. cancel: may be NULL; cuzk_budget_kick wakes who waits for it.
  *  *waited_ns: how long it took, 0 if at once; may be NULL. on_wait, if not NULL, is called once before waiting begins.
@@ -64,11 +62,14 @@ void cuzk_budget_set_floor(struct cuzk_budget *b, const struct cuzk_budget_floor
 enum cuzk_status cuzk_budget_acquire(struct cuzk_budget *b, struct cuzk_reservation **out, const uint64_t bytes[CUZK_N_MEM],
                                      const struct cuzk_key *key, uint64_t until, const atomic_bool *cancel, void (*on_wait)(void *),
                                      void *user, uint64_t *waited_ns, struct cuzk_detail *d);
-/** The same for a circuit's parameters: granted only if one job's inputs and one partition of that circuit (own) will fit, too. */
+/** The same for a circuit's parameters: granted only if inputs and a partition will fit beside all parameters, the largest of this
+ *  circuit's (own) and those in use. The reservation counts as in use until told otherwise. */
 enum cuzk_status cuzk_budget_acquire_srs(struct cuzk_budget *b, struct cuzk_reservation **out, uint64_t bytes,
                                          const struct cuzk_budget_floor *own, const struct cuzk_key *key, uint64_t until,
                                          const atomic_bool *cancel, void (*on_wait)(void *), void *user, uint64_t *waited_ns,
                                          struct cuzk_detail *d);
+/** Parameters are used by jobs / are not; their circuit's needs have changed. Only for reservations of cuzk_budget_acquire_srs. */
+void cuzk_reservation_set_use(struct cuzk_reservation *r, bool in_use, const struct cuzk_budget_floor *own);
 /** Waits until nobody before key waits for parameters; reserves nothing. A new user of parameters that are in memory comes through
  *  here, so that a stream of such users cannot keep others out for ever. Errors: E_CANCELLED, E_NOMEM (until). */
 enum cuzk_status cuzk_budget_pass(struct cuzk_budget *b, const struct cuzk_key *key, uint64_t until, const atomic_bool *cancel,

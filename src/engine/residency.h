@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /** Which parameters are in memory (engine specification 5.18): loaded on demand, once however many ask, counted, evicted by budget and
- *  idleness, never while in use. The size charged is kept with the entry and given back as it was. */
+ *  idleness, never while in use. The size charged is kept with the entry and given back as it was.
+ *
+ *  Who comes first loads; a caller that gives up while it waits for memory hands over to the next. A load is stopped when all who wait
+ *  for it are cancelled (cuzk_residency_kick). Take the parameters before a job's inputs: budget.h says why.
+ *  Threads  all functions from any thread. Tests: engine/test_residency.c. */
 #ifndef CUZK_ENGINE_RESIDENCY_H
 #define CUZK_ENGINE_RESIDENCY_H
 #include "engine/budget.h"
@@ -20,6 +24,8 @@ enum cuzk_status cuzk_residency_create(struct cuzk_residency **out, const struct
 /** Unloads everything; no reference is left. */
 void cuzk_residency_destroy(struct cuzk_residency **r);
 void cuzk_residency_set_min_idle(struct cuzk_residency *r, uint64_t ns);
+/** What a job of that circuit needs beside the parameters (the largest said so far counts): before the first get. Unknown ids: nothing. */
+void cuzk_residency_need(struct cuzk_residency *r, const char *circuit_id, uint64_t inputs_bytes, uint64_t partition_bytes);
 
 /** A reference to the loaded parameters; loads them first if need be, in the calling thread, others wait for that load. job is for the
  *  record (NULL: preload). *loaded_ns: how long this caller was kept waiting, may be NULL.

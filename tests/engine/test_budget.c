@@ -396,9 +396,8 @@ static void who_waits_for_parameters_in_use_does_not_stop_their_jobs(void **stat
   struct world w = begin(true, 60, 0);
   struct cuzk_key k = key(2, 1, 0);
   struct cuzk_reservation *srs, *p[2], *q;
-  assert_int_equal(cuzk_budget_try(w.b, &srs, ROOM(SRS, 33), &k), CUZK_OK);
   struct cuzk_budget_floor f = {.inputs = 1, .partition = 10};
-  cuzk_budget_set_floor(w.b, &f);
+  assert_int_equal(cuzk_budget_acquire_srs(w.b, &srs, 33, &f, &k, CUZK_NEVER, NULL, NULL, NULL, NULL, NULL), CUZK_OK);
   for (unsigned i = 0; i < 2; i++) assert_int_equal(cuzk_budget_try(w.b, &p[i], ROOM(ABC, 10), &k), CUZK_OK);
   /* A HIGH job wants other parameters: not before the NORMAL job has ended. */
   struct asker high = {.key = key(1, 5, 0), .bytes = {[CUZK_MEM_SRS] = 44}, .own = {.inputs = 1, .partition = 15}, .srs = true};
@@ -429,14 +428,11 @@ static void who_waits_for_parameters_in_use_does_not_stop_their_jobs(void **stat
   cuzk_reservation_free(&n4.r);
   settle(&w);
   assert_false(atomic_load(&high.got));
-  f = (struct cuzk_budget_floor){0, 0};
-  cuzk_budget_set_floor(w.b, &f);
+  cuzk_reservation_set_use(srs, false, &f);
   cuzk_reservation_free(&srs);
   settle(&w);
   assert_true(atomic_load(&high.got));
   assert_true(atomic_load(&newcomer.got));
-  f = (struct cuzk_budget_floor){1, 15};
-  cuzk_budget_set_floor(w.b, &f);
   /* Inputs leave room for a partition: 60 - 44 - 15. */
   assert_int_equal(cuzk_budget_try(w.b, &q, ROOM(INPUTS, 2), &k), CUZK_OK);
   assert_null(q);
@@ -449,6 +445,26 @@ static void who_waits_for_parameters_in_use_does_not_stop_their_jobs(void **stat
   cuzk_clock_join(w.c, newcomer.t);
   cuzk_clock_join(w.c, urgent.t);
   cuzk_reservation_free(&high.r);
+  end(&w);
+}
+
+static void parameters_leave_room_for_partitions_of_those_in_use(void **state) {
+  (void)state;
+  struct world w = begin(true, 90, 0);
+  struct cuzk_key k = key(2, 1, 0);
+  struct cuzk_reservation *big, *small;
+  struct cuzk_budget_floor f = {.inputs = 1, .partition = 20}, g = {.inputs = 2, .partition = 5};
+  assert_int_equal(cuzk_budget_acquire_srs(w.b, &big, 44, &f, &k, 0, NULL, NULL, NULL, NULL, NULL), CUZK_OK);
+  /* 44 + 25 leave room for the small circuit's partitions, but not for the big one's: both jobs would wait for ever. */
+  assert_int_equal(cuzk_budget_acquire_srs(w.b, &small, 25, &g, &k, 0, NULL, NULL, NULL, NULL, NULL), CUZK_E_NOMEM);
+  assert_int_equal(cuzk_budget_acquire_srs(w.b, &small, 24, &g, &k, 0, NULL, NULL, NULL, NULL, NULL), CUZK_OK);
+  cuzk_reservation_free(&small);
+  /* Nobody uses the big one. */
+  cuzk_reservation_set_use(big, false, &f);
+  assert_int_equal(cuzk_budget_acquire_srs(w.b, &small, 39, &g, &k, 0, NULL, NULL, NULL, NULL, NULL), CUZK_OK);
+  cuzk_reservation_free(&small);
+  assert_int_equal(cuzk_budget_acquire_srs(w.b, &small, 40, &g, &k, 0, NULL, NULL, NULL, NULL, NULL), CUZK_E_NOMEM);
+  cuzk_reservation_free(&big);
   end(&w);
 }
 
@@ -550,7 +566,11 @@ static void *loader(void *v) {
         cuzk_budget_raise(b, x % 16, 1);
         cuzk_budget_set_running(b, x % 3);
         struct cuzk_budget_floor f = {.inputs = x % 7, .partition = x % 1000};
-        cuzk_budget_set_floor(b, &f);
+        if (!*r) {
+          enum cuzk_status st = cuzk_budget_acquire_srs(b, r, x % 500, &f, &k, 0, NULL, NULL, NULL, NULL, NULL);
+          if (st == CUZK_OK) cuzk_reservation_set_use(*r, x & 1, &f);
+          l->bytes[slot] = st == CUZK_OK ? x % 500 : 0;
+        }
       }
     }
     (void)pthread_barrier_wait(l->barrier); /* all rest: the test compares */
@@ -754,6 +774,7 @@ int main(void) {
       cmocka_unit_test(eviction_goes_on_age_alone),
       cmocka_unit_test(an_evictor_that_lies_does_not_spin),
       cmocka_unit_test(who_waits_for_parameters_in_use_does_not_stop_their_jobs),
+      cmocka_unit_test(parameters_leave_room_for_partitions_of_those_in_use),
       cmocka_unit_test(parameters_wait_for_partitions_that_run),
       cmocka_unit_test(a_million_operations_keep_the_sum),
       cmocka_unit_test(no_wake_up_is_lost),
