@@ -52,8 +52,6 @@ enum { SCHEMA_VERSION = sizeof schema / sizeof *schema };
 #define STATEMENTS(X)                                                                                                                      \
   X(BEGIN, "BEGIN IMMEDIATE")                                                                                                              \
   X(COMMIT, "COMMIT")                                                                                                                      \
-  X(SYNC_FULL, "PRAGMA synchronous = FULL")                                                                                                \
-  X(SYNC_NORMAL, "PRAGMA synchronous = NORMAL")                                                                                            \
   X(ADMIT,                                                                                                                                 \
     "INSERT INTO job(job_id, request_id, digest, payload_bytes, from_prove, admitted_ms, row_sum, owner, priority, n_partitions)"        \
     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                                                                                   \
@@ -110,6 +108,7 @@ struct store {
   bool sync_full;
   bool sweep_due; /* a payload could not be removed */
   int wal_pages;
+  int err; /* errno of the last failure that was the system's; SQLite does not keep that of a commit */
   uint64_t leased_ms; /* when the lease was last renewed */
 };
 
@@ -137,7 +136,9 @@ static uint64_t now_ms(const struct store *s) {
 static bool is_damage(int rc) { return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB; }
 
 static enum cuzk_status sql_fail(struct store *s, int rc, struct cuzk_detail *d, const char *what) {
-  const int err = s->db ? sqlite3_system_errno(s->db) : 0;
+  const int err = s->err ? s->err : s->db ? sqlite3_system_errno(s->db) : 0;
+  s->err = 0;
+  s->err = 0;
   enum cuzk_status st = is_damage(rc) ? CUZK_E_FORMAT : CUZK_E_IO;
   switch (rc & 0xff) {
     case SQLITE_FULL: st = CUZK_E_NOSPC; break;
@@ -163,7 +164,8 @@ static int prepare(struct store *s, enum statement which, sqlite3_stmt **out) {
 }
 
 /* Ends a statement; rc as sqlite3_step gave it. SQLITE_OK for one that has run to its end or gave a row. */
-static int finish(sqlite3_stmt *st, int rc) {
+static int finish(struct store *s, sqlite3_stmt *st, int rc) {
+  if ((rc & 0xff) == SQLITE_IOERR) s->err = errno;
   const int reset = sqlite3_reset(st);
   (void)sqlite3_clear_bindings(st);
   return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : reset != SQLITE_OK ? reset : rc;
@@ -172,7 +174,7 @@ static int finish(sqlite3_stmt *st, int rc) {
 static int run(struct store *s, enum statement which) {
   sqlite3_stmt *st;
   const int rc = prepare(s, which, &st);
-  return rc == SQLITE_OK ? finish(st, sqlite3_step(st)) : rc;
+  return rc == SQLITE_OK ? finish(s, st, sqlite3_step(st)) : rc;
 }
 
 /* Runs a statement with values: u (uint64_t), i (int or unsigned), t (text, NULL allowed), b (bytes, size_t). */
@@ -195,12 +197,13 @@ static int run_with(struct store *s, enum statement which, const char *types, ..
     }
   }
   va_end(ap);
-  return rc == SQLITE_OK ? finish(st, sqlite3_step(st)) : rc;
+  return rc == SQLITE_OK ? finish(s, st, sqlite3_step(st)) : rc;
 }
 
 static int begin(struct store *s, bool durable) {
   if (s->sync_full != durable) {
-    const int rc = run(s, durable ? S_SYNC_FULL : S_SYNC_NORMAL);
+    /* This pragma takes effect when it is compiled, so it cannot be kept as a statement. */
+    const int rc = sqlite3_exec(s->db, durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
     if (rc != SQLITE_OK) return rc;
     s->sync_full = durable;
   }
@@ -302,7 +305,7 @@ static int lease_of(struct store *s, const char *id, uint64_t *lease) {
   if (rc != SQLITE_OK) return rc;
   rc = sqlite3_step(st);
   if (rc == SQLITE_ROW) *lease = (uint64_t)sqlite3_column_int64(st, 0);
-  return finish(st, rc);
+  return finish(s, st, rc);
 }
 
 static bool still_locked(void *user, const char *id) { return cuzk_owner_locked(((struct store *)user)->owner_fd, id); }
@@ -316,7 +319,7 @@ static bool payload_used(void *user, const uint8_t digest[32]) {
   int rc = sqlite3_bind_blob(st, 1, digest, 32, SQLITE_STATIC);
   if (rc == SQLITE_OK) rc = sqlite3_step(st);
   const bool used = rc != SQLITE_DONE; /* when in doubt it stays */
-  (void)finish(st, rc);
+  (void)finish(s, st, rc);
   return used;
 }
 
@@ -420,7 +423,7 @@ static int find(struct store *s, const char *job_id, struct found *f, bool *is_t
     f->ended = (unsigned)sqlite3_column_int64(st, 3);
     f->n_partitions = (unsigned)sqlite3_column_int64(st, 4);
   }
-  return finish(st, rc);
+  return finish(s, st, rc);
 }
 
 /* Locks, begins and finds. On CUZK_OK the caller ends with leave(); otherwise nothing is held. */
@@ -595,7 +598,7 @@ static int take_from(struct claim *c, const char *id) {
   if (rc != SQLITE_OK) return rc;
   int added = SQLITE_OK;
   while (added == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) added = claim_add(c, (uint64_t)sqlite3_column_int64(st, 0));
-  rc = finish(st, rc);
+  rc = finish(s, st, rc);
   if (added != SQLITE_OK) return added;
   if (rc == SQLITE_OK) rc = run_with(s, S_TAKE, "tt", id, s->owner);
   if (rc == SQLITE_OK) rc = run_with(s, S_OWNER_DROP, "t", id);
@@ -629,7 +632,7 @@ static int dead_owners(struct store *s, char **out, size_t *n_out) {
       }
     }
   }
-  rc = finish(st, rc);
+  rc = finish(s, st, rc);
   if (failed != SQLITE_OK) rc = failed;
   if (rc != SQLITE_OK) {
     cuzk_free(list);
@@ -678,7 +681,7 @@ static int read_partitions(struct store *s, const char *job_id, uint64_t seq, un
       failed = SQLITE_NOMEM;
     }
   }
-  rc = finish(st, rc);
+  rc = finish(s, st, rc);
   if (failed != SQLITE_OK) rc = failed;
   *out = proof;
   return rc;
@@ -697,7 +700,7 @@ static int hand_out(struct store *s, uint64_t seq, claim_fn *fn, void *user) {
   if (rc == SQLITE_OK) rc = sqlite3_bind_int64(st, 1, (sqlite3_int64)seq);
   if (rc != SQLITE_OK) return rc;
   rc = sqlite3_step(st);
-  if (rc != SQLITE_ROW) return finish(st, rc);
+  if (rc != SQLITE_ROW) return finish(s, st, rc);
 
   struct cuzk_journal_job job = {.job_id = (const char *)sqlite3_column_text(st, 0), .request_id = (const char *)sqlite3_column_text(st, 1)};
   const uint8_t *digest = sqlite3_column_bytes(st, 2) == 32 ? sqlite3_column_blob(st, 2) : NULL;
@@ -714,7 +717,7 @@ static int hand_out(struct store *s, uint64_t seq, claim_fn *fn, void *user) {
   job.delivered = sqlite3_column_int(st, 14) != 0;
   job.seq = seq;
   if (!job.job_id || !job.request_id) {
-    (void)finish(st, SQLITE_DONE);
+    (void)finish(s, st, SQLITE_DONE);
     return SQLITE_NOMEM;
   }
 
@@ -759,7 +762,7 @@ static int hand_out(struct store *s, uint64_t seq, claim_fn *fn, void *user) {
   }
   cuzk_request_unref(&job.request);
   free_partitions(proof, job.n_partitions);
-  rc = finish(st, SQLITE_DONE);
+  rc = finish(s, st, SQLITE_DONE);
   return failed != SQLITE_OK ? failed : rc;
 }
 
