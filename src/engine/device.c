@@ -38,17 +38,8 @@ static bool lock_device(struct cuzk_device_lock *l, struct cuzk_cond *cond, bool
     struct cuzk_lock_wait ***last = &l->last[critical ? 0 : 1];
     **last = &w;
     *last = &w.next;
-    while (!w.granted && !l->broken) (void)cuzk_cond_wait(cond, &l->mutex, CUZK_NEVER);
+    while (!w.granted && !w.refused) (void)cuzk_cond_wait(cond, &l->mutex, CUZK_NEVER);
     got = w.granted;
-    if (!got) { /* out of the line again */
-      for (unsigned i = 0; i < 2; i++) {
-        struct cuzk_lock_wait **at = &l->first[i];
-        while (*at && *at != &w) at = &(*at)->next;
-        if (!*at) continue;
-        *at = w.next;
-        if (!w.next) l->last[i] = at;
-      }
-    }
   }
   (void)pthread_mutex_unlock(&l->mutex);
   return got;
@@ -58,7 +49,7 @@ static void unlock_device(struct cuzk_device_lock *l) {
   (void)pthread_mutex_lock(&l->mutex);
   unsigned i = l->first[0] ? 0 : 1;
   struct cuzk_lock_wait *w = l->first[i];
-  if (w && !l->broken) { /* handed over: who waits longest, CRITICAL first */
+  if (w) { /* handed over: who waits longest, CRITICAL first */
     l->first[i] = w->next;
     if (!w->next) l->last[i] = &l->first[i];
     w->granted = true;
@@ -72,9 +63,15 @@ static void unlock_device(struct cuzk_device_lock *l) {
 static void break_lock(struct cuzk_device_lock *l, bool broken) {
   (void)pthread_mutex_lock(&l->mutex);
   l->broken = broken;
-  if (broken)
-    for (unsigned i = 0; i < 2; i++)
-      for (struct cuzk_lock_wait *w = l->first[i]; w; w = w->next) cuzk_cond_signal(w->cond);
+  for (unsigned i = 0; broken && i < 2; i++) {
+    while (l->first[i]) { /* sent away, to be proved elsewhere */
+      struct cuzk_lock_wait *w = l->first[i];
+      l->first[i] = w->next;
+      w->refused = true;
+      cuzk_cond_signal(w->cond);
+    }
+    l->last[i] = &l->first[i];
+  }
   (void)pthread_mutex_unlock(&l->mutex);
 }
 
@@ -131,6 +128,7 @@ void cuzk_device_error(struct cuzk_engine *e, struct cuzk_dev *dev, const char *
 }
 
 void cuzk_device_hung(struct cuzk_engine *e, struct cuzk_dev *dev) {
+  break_lock(&dev->lock, true); /* before a reset can mend it */
   cuzk_engine_lock(e);
   bool out = !dev->down;
   dev->down = dev->lost = true;
@@ -138,7 +136,6 @@ void cuzk_device_hung(struct cuzk_engine *e, struct cuzk_dev *dev) {
   dev->retry_ns = cuzk_engine_now(e); /* a reset may bring the call back */
   cuzk_device_signal_locked(e);
   cuzk_engine_unlock(e);
-  break_lock(&dev->lock, true);
   if (out) quarantine(e, dev, "hang");
 }
 

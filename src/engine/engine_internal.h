@@ -151,7 +151,7 @@ struct cuzk_job {
 struct cuzk_lock_wait {
   struct cuzk_lock_wait *next;
   struct cuzk_cond *cond; /* of the waiting thread, for this mutex */
-  bool granted;
+  bool granted, refused;
 };
 struct cuzk_device_lock {
   pthread_mutex_t mutex;
@@ -230,7 +230,7 @@ struct cuzk_engine {
   unsigned n_live, n_pending, n_retained; /* pending: no partition started */
   uint64_t live_bytes, start_ns;
   uint64_t next_seq, next_watch, next_preload;
-  unsigned busy; /* threads inside something that wait_idle waits for */
+  unsigned busy; /* threads inside something that wait_idle waits for, besides partitions in flight */
   struct cuzk_kind_counts kind[CUZK_N_KINDS];
 
   /* stages */

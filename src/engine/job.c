@@ -283,6 +283,7 @@ bool cuzk_job_end(struct cuzk_engine *e, struct cuzk_job *j, enum cuzk_job_state
   cuzk_sched_interrupt_locked(e, j);
   e->busy++;
   cuzk_cond_signal(&e->dispatch_cond);
+  if (e->prepq.n > 0) cuzk_cond_broadcast(&e->prep_cond);
   cuzk_engine_unlock(e);
   while (ready) {
     struct cuzk_part *p = ready;

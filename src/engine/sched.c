@@ -298,7 +298,7 @@ static bool get_memory(struct cuzk_engine *e, struct cuzk_part *p, bool express)
     p->budget_wait_ns = waited;
     p->state = CUZK_PART_SYNTH;
     j->in_flight++;
-    e->in_flight++;
+    if (e->in_flight++ == 0) cuzk_cond_signal(&e->keep_cond); /* its watchdog slept */
     cuzk_budget_set_running(e->budget, e->in_flight);
     cuzk_job_started_locked(e, j, now);
     cuzk_stage_begin_locked(e, p, "synthesis");
@@ -350,6 +350,7 @@ void *cuzk_express_main(void *arg) {
     }
     struct cuzk_part *p = PART_OF(n);
     cuzk_part_unqueue_locked(p);
+    if (e->partq.n < e->prep_ahead && e->prepq.n > 0) cuzk_cond_broadcast(&e->prep_cond);
     if (!get_memory(e, p, true)) continue;
     e->express_active++;
     p->express = true;

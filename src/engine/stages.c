@@ -42,8 +42,10 @@ static void leave_locked(struct cuzk_engine *e, struct cuzk_part *p) {
   p->stage = NULL;
   p->phase = CUZK_PHASE_NONE;
   p->worker = 0;
+  if (j->ending && p->state != CUZK_PART_DONE) p->state = j->end_state == CUZK_JOB_FAILED ? CUZK_PART_FAILED : CUZK_PART_PENDING;
   j->in_flight--;
   e->in_flight--;
+  e->busy++; /* until left() */
   cuzk_budget_set_running(e->budget, e->in_flight);
   cuzk_cond_signal(&e->dispatch_cond);
 }
@@ -51,6 +53,7 @@ static void leave_locked(struct cuzk_engine *e, struct cuzk_part *p) {
 static void left(struct cuzk_engine *e, struct cuzk_job *j) {
   cuzk_job_try_release(e, j);
   cuzk_engine_lock(e);
+  e->busy--;
   cuzk_engine_check_idle_locked(e);
   cuzk_engine_unlock(e);
   cuzk_job_put(e, j);
@@ -60,7 +63,6 @@ void cuzk_part_leave(struct cuzk_engine *e, struct cuzk_part *p) {
   struct cuzk_job *j = p->job;
   cuzk_reservation_free(&p->resv);
   cuzk_engine_lock(e);
-  if (p->state != CUZK_PART_DONE) p->state = j->end_state == CUZK_JOB_FAILED && j->ending ? CUZK_PART_FAILED : CUZK_PART_PENDING;
   leave_locked(e, p);
   cuzk_engine_unlock(e);
   left(e, j);
@@ -166,6 +168,9 @@ static enum cuzk_status prepare(struct cuzk_prep *t, struct prepared *r, const c
     if (st != CUZK_OK) return st;
   }
   struct cuzk_plan plan = j->plan;
+  uint64_t partition = 0;
+  for (unsigned m = 0; m < CUZK_N_MEM; m++) partition += plan.partition_bytes[m];
+  cuzk_residency_need(e->residency, plan.circuit_id, plan.inputs_bytes, partition);
   st = e->ops->open(e->self, t->rq, &plan, &r->inputs, &t->cancel, d);
   if (st != CUZK_OK) {
     r->inputs = NULL;
@@ -544,6 +549,7 @@ void *cuzk_verify_main(void *arg) {
     cuzk_engine_lock(e);
     j->in_flight--;
     e->in_flight--;
+    e->busy++; /* until left() */
     e->n_verifying--;
     cuzk_budget_set_running(e->budget, e->in_flight);
       cuzk_engine_unlock(e);
