@@ -200,7 +200,7 @@ struct cuzk_prep {
   atomic_bool cancel;
 };
 
-enum cuzk_journal_op_kind { CUZK_JOP_DELIVERED, CUZK_JOP_FORGET, CUZK_JOP_UPDATE };
+enum cuzk_journal_op_kind { CUZK_JOP_DELIVERED, CUZK_JOP_UPDATE };
 struct cuzk_journal_op {
   struct cuzk_journal_op *next;
   enum cuzk_journal_op_kind kind;
@@ -348,6 +348,7 @@ struct cuzk_job *cuzk_job_find_key_locked(struct cuzk_engine *e, const char *req
 void cuzk_job_insert_locked(struct cuzk_engine *e, struct cuzk_job *j);
 void cuzk_job_live_locked(struct cuzk_engine *e, struct cuzk_job *j);
 void cuzk_job_retain_locked(struct cuzk_engine *e, struct cuzk_job *j);
+void cuzk_job_unretain_locked(struct cuzk_engine *e, struct cuzk_job *j);
 void cuzk_job_ref_locked(struct cuzk_job *j);
 void cuzk_job_put(struct cuzk_engine *e, struct cuzk_job *j);
 /** Frees a job that no table or thread knows. */

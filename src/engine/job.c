@@ -101,15 +101,18 @@ void cuzk_job_retain_locked(struct cuzk_engine *e, struct cuzk_job *j) {
   e->n_retained++;
 }
 
+void cuzk_job_unretain_locked(struct cuzk_engine *e, struct cuzk_job *j) {
+  if (!j->in_retained) return;
+  if (j->prev) j->prev->next = j->next;
+  else e->retained = j->next;
+  if (j->next) j->next->prev = j->prev;
+  else e->retained_last = j->prev;
+  j->in_retained = false;
+  e->n_retained--;
+}
+
 void cuzk_job_forget_locked(struct cuzk_engine *e, struct cuzk_job *j) {
-  if (j->in_retained) {
-    if (j->prev) j->prev->next = j->next;
-    else e->retained = j->next;
-    if (j->next) j->next->prev = j->prev;
-    else e->retained_last = j->prev;
-    j->in_retained = false;
-    e->n_retained--;
-  }
+  cuzk_job_unretain_locked(e, j);
   if (j->in_live) live_remove(e, j);
   if (j->in_table) table_remove(e, j);
 }

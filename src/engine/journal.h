@@ -17,6 +17,7 @@ struct cuzk_journal_job {
   const char *job_id;     /* unique among live and retained jobs */
   const char *request_id;
   struct cuzk_request *request; /* NULL when ended */
+  const uint8_t *digest;  /* claim(): 32 bytes, the request's, ended or not; NULL if the record is damaged. Ignored by admit() */
   unsigned priority;      /* protocol numbers 1 .. 4 */
   bool from_prove;        /* submitted by Prove: may become an orphan */
   uint64_t seq;           /* order of admission, assigned by admit() */

@@ -73,10 +73,16 @@ static uint64_t retire(struct cuzk_engine *e) {
     uint64_t ttl = e->o.t.result_ttl_ns;
     uint64_t due = ttl > CUZK_NEVER - j->end_ns ? CUZK_NEVER : j->end_ns + ttl;
     if (e->n_retained <= e->o.t.result_max && due > cuzk_engine_now(e)) return due;
+    cuzk_job_unretain_locked(e, j);
+    bool stored = e->journal_on && !j->draining; /* what stopped with the service goes on after it */
+    if (stored) { /* its name is free only when the journal has let go of it */
+      cuzk_engine_unlock(e);
+      struct cuzk_detail d;
+      cuzk_journal_result(e, e->o.journal.ops->forget(e->o.journal.self, j->job_id, &d));
+      cuzk_engine_lock(e);
+    }
     cuzk_job_forget_locked(e, j);
-    bool stored = !j->draining; /* what stopped with the service goes on after it */
     cuzk_engine_unlock(e);
-    if (stored) cuzk_journal_later(e, CUZK_JOP_FORGET, j->job_id, 0, 0);
     cuzk_job_put(e, j);
     cuzk_engine_lock(e);
   }
@@ -162,7 +168,6 @@ static void do_op(struct cuzk_engine *e, struct cuzk_journal_op *op) {
   void *self = e->o.journal.self;
   struct cuzk_detail d;
   enum cuzk_status st = op->kind == CUZK_JOP_DELIVERED ? ops->delivered(self, op->job_id, &d)
-                        : op->kind == CUZK_JOP_FORGET  ? ops->forget(self, op->job_id, &d)
                                                        : ops->update(self, op->job_id, op->priority, op->n_partitions, &d);
   /* A row that went meanwhile is no fault of the journal. */
   if (st != CUZK_E_NOENT) cuzk_journal_result(e, st);
@@ -280,6 +285,7 @@ static void claimed(void *user, const struct cuzk_journal_job *row, const uint8_
   c->st = cuzk_job_make(&j, row->request_id ? row->request_id : "", row->request, &plan);
   if (c->st != CUZK_OK) return;
   j->job_id = cuzk_strdup(row->job_id);
+  if (row->digest) memcpy(j->digest, row->digest, sizeof j->digest);
   j->priority = row->priority >= 1 && row->priority <= 4 ? row->priority : 2;
   j->from_prove = row->from_prove;
   j->restored = true;

@@ -41,7 +41,7 @@ static struct cuzk_job *attach_locked(struct cuzk_engine *e, const struct cuzk_s
       continue;
     }
     if (j->ending && (j->end_state != CUZK_JOB_COMPLETED || j->draining)) return NULL;
-    if (j->published && j->delivered) return NULL;
+    if (j->published && (j->delivered || !j->in_retained)) return NULL;
     if (!s->from_prove && !j->published) {
       j->from_prove = false;
       cuzk_timer_clear_locked(e, &j->orphan_timer);

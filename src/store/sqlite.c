@@ -716,6 +716,7 @@ static int hand_out(struct store *s, uint64_t seq, claim_fn *fn, void *user) {
   job.proof_bytes = (size_t)sqlite3_column_bytes(st, 12);
   job.delivered = sqlite3_column_int(st, 14) != 0;
   job.seq = seq;
+  job.digest = digest;
   if (!job.job_id || !job.request_id) {
     (void)finish(s, st, SQLITE_DONE);
     return SQLITE_NOMEM;
