@@ -101,7 +101,8 @@ struct cuzk_job {
   struct cuzk_plan plan;
   struct cuzk_circuit_stats *circuit;
   unsigned priority; /* 1 .. 4 */
-  bool from_prove, admitting, restored;
+  bool from_prove, admitting;
+  bool restored; /* had ended before this engine was made */
   uint64_t seq, order;
   unsigned overtaken;
   struct cuzk_job *id_next, *key_next; /* hash chains */

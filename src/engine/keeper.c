@@ -288,7 +288,7 @@ static void claimed(void *user, const struct cuzk_journal_job *row, const uint8_
   if (row->digest) memcpy(j->digest, row->digest, sizeof j->digest);
   j->priority = row->priority >= 1 && row->priority <= 4 ? row->priority : 2;
   j->from_prove = row->from_prove;
-  j->restored = true;
+  j->restored = ended;
   j->seq = row->seq;
   j->order = row->seq << CUZK_ORDER_BITS;
   if (!j->job_id) c->st = CUZK_E_NOMEM;

@@ -57,8 +57,28 @@ void cuzk_part_unqueue_locked(struct cuzk_part *p) {
   p->queue = NULL;
 }
 
+/* All who prepare are busy, one of them waiting for memory for a worse job than j: that one starts over, after j. */
+static void preempt(struct cuzk_engine *e, const struct cuzk_job *j) {
+  struct cuzk_key mine = cuzk_job_key_locked(e, j, 0, cuzk_engine_now(e));
+  struct cuzk_prep *worst = NULL;
+  struct cuzk_budget_view v;
+  for (unsigned i = 0; i < e->n_prep; i++)
+    if (!e->prep[i].express && !e->prep[i].job) return;
+  cuzk_budget_view(e->budget, &v);
+  for (unsigned i = 0; i < e->n_prep; i++) {
+    struct cuzk_prep *t = &e->prep[i];
+    if (t->express || cuzk_key_cmp(&t->key, &mine) < 0 || (worst && cuzk_key_cmp(&t->key, &worst->key) < 0)) continue;
+    for (unsigned k = 0; k < v.n_waiters && k < sizeof v.waiter / sizeof *v.waiter; k++)
+      if (v.waiter[k].key.seq == t->key.seq) worst = t;
+  }
+  if (!worst) return;
+  atomic_store(&worst->cancel, true);
+  e->kick = true;
+}
+
 void cuzk_prepq_push_locked(struct cuzk_engine *e, struct cuzk_job *j) {
   j->prep_class = cuzk_job_base_class(j);
+  preempt(e, j);
   push(&e->prepq, &j->prep_node, j->prep_class, j->order, 0);
   cuzk_cond_broadcast(&e->prep_cond);
   if (j->prep_class == CRITICAL) cuzk_cond_signal(&e->express_prep_cond);

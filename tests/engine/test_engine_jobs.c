@@ -428,6 +428,66 @@ static void test_preload_and_evict(void **state) {
   bench_end(&b);
 }
 
+static void test_no_memory_for_an_engine(void **state) {
+  (void)state;
+  struct bench b;
+  bench_init(&b, false);
+  bench_start(&b); /* once, for its options */
+  cuzk_engine_destroy(&b.e);
+  int64_t live = cuzk_alloc_live();
+  static const char *const affinity[1] = {"any"};
+  b.o.affinity = affinity;
+  bool made = false;
+  unsigned n = 1;
+  for (; !made && n < 2000; n++) {
+    struct cuzk_detail d;
+    cuzk_alloc_fail_at(n);
+    enum cuzk_status st = cuzk_engine_create(&b.e, &b.o, &d);
+    made = st == CUZK_OK && cuzk_alloc_count() < n;
+    cuzk_alloc_fail_at(0);
+    if (st != CUZK_OK) assert_int_equal(st, CUZK_E_NOMEM);
+    cuzk_engine_destroy(&b.e);
+    assert_null(b.e);
+    if (st != CUZK_OK) assert_int_equal(cuzk_alloc_live(), live);
+  }
+  assert_true(made);
+  assert_true(n > 20);
+  bench_end(&b);
+}
+
+static void test_no_memory_on_a_jobs_way(void **state) {
+  (void)state;
+  struct bench b;
+  bench_init(&b, false);
+  bench_start(&b);
+  unsigned failed = 0, completed = 0;
+  for (unsigned n = 1; n < 60; n++) {
+    struct cuzk_request *rq = bench_request(WINDOW, n);
+    struct cuzk_submitted s;
+    struct cuzk_detail d;
+    cuzk_alloc_fail_at(n);
+    enum cuzk_status st = cuzk_engine_submit(b.e, &(struct cuzk_submit){.request_id = "w", .request = rq}, &s, NULL, &d);
+    if (st == CUZK_OK) {
+      bench_sleep(&b, 60 * CUZK_SECOND); /* whoever is struck, the job ends, and the engine lives */
+      cuzk_alloc_fail_at(0);
+      struct cuzk_job_result r = bench_await(&b, s.job_id);
+      if (r.state == CUZK_JOB_FAILED) failed++;
+      else assert_int_equal(r.state, CUZK_JOB_COMPLETED);
+      completed += r.state == CUZK_JOB_COMPLETED;
+      cuzk_job_result_clear(&r);
+      cuzk_free(s.job_id);
+    } else {
+      assert_int_equal(st, CUZK_E_NOMEM);
+    }
+    cuzk_alloc_fail_at(0);
+    cuzk_request_unref(&rq);
+    bench_baseline(&b);
+  }
+  assert_true(failed > 0);
+  assert_true(completed > 0);
+  bench_end(&b);
+}
+
 int main(void) {
   test_seed();
   const struct CMUnitTest tests[] = {
@@ -437,7 +497,8 @@ int main(void) {
       cmocka_unit_test(test_cancel_at_every_moment), cmocka_unit_test(test_waits_that_end_first),
       cmocka_unit_test(test_orphans),                cmocka_unit_test(test_retention),
       cmocka_unit_test(test_drain),                  cmocka_unit_test(test_views_and_dump),
-      cmocka_unit_test(test_preload_and_evict),
+      cmocka_unit_test(test_preload_and_evict),      cmocka_unit_test(test_no_memory_for_an_engine),
+      cmocka_unit_test(test_no_memory_on_a_jobs_way),
   };
   return cmocka_run_group_tests_name("engine_jobs", tests, NULL, NULL);
 }

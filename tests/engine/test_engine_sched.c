@@ -215,6 +215,36 @@ static void test_alternating_circuits_in_a_small_budget(void **state) {
   bench_end(&b);
 }
 
+/* Both preparing threads wait for memory for worse jobs: a better one does not wait behind them. */
+static void test_a_better_job_is_prepared_first(void **state) {
+  (void)state;
+  struct bench b;
+  bench_init(&b, false);
+  b.o.memory_total = 60 * GIB;
+  b.o.critical_slice = 0;
+  b.o.synth_threads = 1;
+  b.o.t.result_ttl_ns = 24 * 3600 * CUZK_SECOND;
+  b.f.kind[POREP - 1].srs_bytes = 44 * GIB;
+  b.f.kind[SNAP - 1].srs_bytes = 33 * GIB;
+  b.f.kind[WINDOW - 1].srs_bytes = 50 * GIB;
+  bench_start(&b);
+  struct ticket first = submit(&b, POREP, 0, "first", 2);
+  bench_sleep(&b, 8 * CUZK_SECOND);
+  struct ticket snap = submit(&b, SNAP, 1, "snap", 2);
+  struct ticket window = submit(&b, WINDOW, 2, "window", 1);
+  bench_sleep(&b, 2 * CUZK_SECOND);
+  struct ticket high = submit(&b, POREP, 3, "high", 3);
+  bench_complete(&b, &first);
+  bench_complete(&b, &high);
+  bench_complete(&b, &snap);
+  bench_complete(&b, &window);
+  bench_events(&b);
+  assert_in_range(at(&b, CUZK_EV_JOB_PREP, "high", -1), 10 * CUZK_SECOND, 12 * CUZK_SECOND);
+  assert_true(at(&b, CUZK_EV_SYNTH_START, "high", 9) < at(&b, CUZK_EV_SYNTH_START, "first", 9));
+  assert_true(at(&b, CUZK_EV_SYNTH_START, "snap", 0) < at(&b, CUZK_EV_SYNTH_START, "window", 0));
+  bench_end(&b);
+}
+
 /* Share of device time in kernels between two moments. */
 static double busy(struct bench *b, uint64_t from, uint64_t to) {
   uint64_t sum = 0, start = 0;
@@ -231,10 +261,14 @@ static double busy(struct bench *b, uint64_t from, uint64_t to) {
 
 /* Five sectors, three at once, as the published run. The share of kernels from the first device call to the last one, and between the tenth and
  * the fortieth of the fifty. */
-static double published_run(bool whole, unsigned workers, double *steady) {
+static double published_run(bool whole, unsigned workers, bool real, double *steady) {
   struct bench b;
-  bench_init(&b, false);
+  bench_init(&b, real);
   cuzk_fake_reference_times(&b.f);
+  for (unsigned i = 0; real && i < CUZK_FAKE_STAGES; i++) { /* a tenth, in real time */
+    b.f.kind[0].stage_ns[i] /= 10;
+    b.f.kind[0].stage_spread_ns[i] /= 10;
+  }
   b.o.synth_threads = 20;
   b.o.memory_total = 1000 * GIB;
   b.o.workers_per_device = workers;
@@ -262,19 +296,33 @@ static double published_run(bool whole, unsigned workers, double *steady) {
   return share;
 }
 
-static void test_device_use_at_the_reference_times(void **state) {
-  (void)state;
+static void device_use(bool real) {
   double steady1, steady2;
-  double one = published_run(true, 1, &steady1);
-  double two = published_run(false, 2, &steady2);
+  double one = published_run(true, 1, real, &steady1);
+  double two = published_run(false, 2, real, &steady2);
   printf("# one worker, lock over the whole call: %.1f %% (steady %.1f %%); two interlocked workers: %.1f %% (steady %.1f %%)\n", 100 * one,
          100 * steady1, 100 * two, 100 * steady2);
   assert_true(steady1 >= 0.63 && steady1 <= 0.64);
   assert_true(two >= 0.98);
 }
 
-int main(void) {
+static void test_device_use_at_the_reference_times(void **state) {
+  (void)state;
+  device_use(false);
+}
+
+static void test_device_use_in_real_time(void **state) {
+  (void)state;
+  device_use(true);
+}
+
+/* --real: the last test only, at a tenth of the reference's times on the real clock (45 s; docs/benchmarks/engine.md). */
+int main(int argc, char **argv) {
   test_seed();
+  if (argc > 1 && strcmp(argv[1], "--real") == 0) {
+    const struct CMUnitTest real[] = {cmocka_unit_test(test_device_use_in_real_time)};
+    return cmocka_run_group_tests_name("engine_real", real, NULL, NULL);
+  }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_classes_and_seq_up_to_the_device),
       cmocka_unit_test(test_age_moves_a_job_up_once),
@@ -284,6 +332,7 @@ int main(void) {
       cmocka_unit_test(test_critical_under_twenty_poreps),
       cmocka_unit_test(test_a_thousand_wait_and_critical_ones_come),
       cmocka_unit_test(test_alternating_circuits_in_a_small_budget),
+      cmocka_unit_test(test_a_better_job_is_prepared_first),
       cmocka_unit_test(test_device_use_at_the_reference_times),
   };
   return cmocka_run_group_tests_name("engine_sched", tests, NULL, NULL);
