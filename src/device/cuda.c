@@ -274,7 +274,9 @@ static enum cuzk_status piece_points(struct run *r, enum cuzk_section s, size_t 
   size_t n = x->count;
   const enum cuzk_status st = cuzk_cuda_available(r->gpu, &available, r->d);
   if (st != CUZK_OK) return st;
-  available += cuzk_cuda_work_bytes(r->gpu);
+  const uint64_t unused = available;
+  const uint64_t have = 2 * (uint64_t)r->buffer_points * sizeof(cuzk_g1_affine);
+  available += cuzk_cuda_work_bytes(r->gpu) + have;
   available -= available / 64; /* the driver's share of what is free */
   if (!x->resident && n > (size_t)1 << 24) n = (size_t)1 << 24;
   if (r->dense && n > vector) n = vector;
@@ -287,12 +289,14 @@ static enum cuzk_status piece_points(struct run *r, enum cuzk_section s, size_t 
       if (bits > work) work = bits;
       side = fields * (x->point_bytes + sizeof(cuzk_fr));
     }
-    if (!x->resident) side += 2 * n * x->point_bytes;
-    if (work + side <= available || n <= 4096) {
-      cuzk_cuda_bound_work(r->gpu, available > side ? available - side : 1);
-      *points = n;
-      return CUZK_OK;
-    }
+    /* Buffers that are there are kept if they are large enough. */
+    const uint64_t buffers = x->resident ? 0 : 2 * n * x->point_bytes;
+    side += buffers > have ? buffers : have;
+    if (work + side > available && n > 4096) continue;
+    cuzk_cuda_bound_work(r->gpu, available > side ? available - side : 1);
+    *points = n;
+    /* What sums worked in so far may be in the way of the points of this one. */
+    return side > unused + have ? cuzk_cuda_release_work(r->gpu, r->d) : CUZK_OK;
   }
 }
 
@@ -349,6 +353,7 @@ static enum cuzk_status piece_bases(struct run *r, enum cuzk_section s, const st
     return CUZK_OK;
   }
   *out = r->buffer[turn];
+  if (x->pinned) return cuda_fetch(r->key, s, r->buffer[turn], at, p->n, r->d);
   return cuda_load(r->key, s, r->buffer[turn], at, p->n, false, r->d);
 }
 
@@ -419,7 +424,7 @@ static enum cuzk_status sum_section(struct run *r, struct sum *to, enum cuzk_sec
     CUZK_TRY(open_buffers(r, x, most < 64 ? 64 : most));
     CUZK_TRY(cuda_expect(r->key->dev, s, r->d));
   }
-  struct cuzk_cuda_inputs in = {x->resident ? x->resident : x->inputs,
+  struct cuzk_cuda_inputs in = {x->inputs,
                                 s == CUZK_SECTION_A || s == CUZK_SECTION_L ? NULL : r->key->b_index, x->n_inputs};
   unsigned turn = 0;
   const void *bases = NULL, *bases_next = NULL;
@@ -427,6 +432,7 @@ static enum cuzk_status sum_section(struct run *r, struct sum *to, enum cuzk_sec
   if (more) CUZK_TRY(piece_bases(r, s, &p, turn, &bases));
   while (more) {
     CUZK_TRY(stopped(r));
+    if (!x->resident) CUZK_TRY(cuzk_cuda_kernels_after(r->gpu, r->key->dev->lane[0], r->d));
     next = p;
     more = next_piece(r, s, most, &next);
     /* Points of the next piece are on their way while this one is summed, as far as copies are asynchronous. */

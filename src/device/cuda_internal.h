@@ -32,7 +32,7 @@ struct cuda_section {
   size_t count, point_bytes;
   void *resident;     /* all points, h's in bit-reversed order; NULL: streamed */
   void *pinned;       /* host copy in device form; NULL: from the file */
-  void *inputs;       /* points of the public inputs where the rest is streamed */
+  void *inputs;       /* points of the public inputs, which come first; for when the rest is streamed */
   size_t n_inputs;
 };
 
@@ -74,6 +74,8 @@ struct cuzk_device_key {
  *  points show in dev->bad. */
 enum cuzk_status cuda_load(struct cuzk_device_key *key, enum cuzk_section s, void *dst, size_t first, size_t n, bool reversed,
                            struct cuzk_detail *d);
+/** The same of a pinned section, without waiting: kernels that read dst must come after the device's first lane. */
+enum cuzk_status cuda_fetch(struct cuzk_device_key *key, enum cuzk_section s, void *dst, size_t first, size_t n, struct cuzk_detail *d);
 /** Marks no point as refused / the status of the first refused point of a section (waits for the kernels). */
 enum cuzk_status cuda_expect(struct cuzk_device *dev, enum cuzk_section s, struct cuzk_detail *d);
 enum cuzk_status cuda_met(struct cuzk_device_key *key, enum cuzk_section s, struct cuzk_detail *d);

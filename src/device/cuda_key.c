@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Circuits and parameters on a CUDA device: what stays in its memory, and how the rest gets there. */
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -49,11 +50,6 @@ enum cuzk_status cuda_load(struct cuzk_device_key *key, enum cuzk_section s, voi
   const unsigned bits = reversed ? key->log2_n : 0;
   void *const bad = (uint32_t *)dev->bad + s;
   enum cuzk_status st;
-  if (x->pinned) {
-    CUZK_TRY(cuzk_cuda_lane_after(dev->lane[0], dev->gpu, d));
-    CUZK_TRY(cuzk_cuda_lane_upload(dev->lane[0], dst, (const uint8_t *)x->pinned + first * x->point_bytes, n * x->point_bytes, d));
-    return cuzk_cuda_kernels_after(dev->gpu, dev->lane[0], d);
-  }
   CUZK_TRY(open_staging(dev, d));
   const size_t chunk = CUDA_STAGE_BYTES / x->point_bytes;
   for (size_t at = 0, k = 0; at < n; at += chunk, k ^= 1) {
@@ -69,6 +65,14 @@ enum cuzk_status cuda_load(struct cuzk_device_key *key, enum cuzk_section s, voi
   }
 out:
   return st;
+}
+
+enum cuzk_status cuda_fetch(struct cuzk_device_key *key, enum cuzk_section s, void *dst, size_t first, size_t n, struct cuzk_detail *d) {
+  struct cuzk_cuda_lane *lane = key->dev->lane[0];
+  const struct cuda_section *x = &key->section[s];
+  const enum cuzk_status st = cuzk_cuda_lane_after(lane, key->dev->gpu, d); /* kernels may still read dst */
+  if (st != CUZK_OK) return st;
+  return cuzk_cuda_lane_upload(lane, dst, (const uint8_t *)x->pinned + first * x->point_bytes, n * x->point_bytes, d);
 }
 
 enum cuzk_status cuda_expect(struct cuzk_device *dev, enum cuzk_section s, struct cuzk_detail *d) {
@@ -87,6 +91,14 @@ enum cuzk_status cuda_met(struct cuzk_device_key *key, enum cuzk_section s, stru
   if (st != CUZK_OK) return st;
   return cuzk_fail(d, CUZK_E_DEVICE, "CUDA device %u refuses %s[%u], which is a good point: faulty device", key->dev->index,
                    cuzk_section_names[s], bad);
+}
+
+/* Pages of the file that have been read leave the process, not the page cache. */
+static void forget(const struct cuzk_device_key *key, enum cuzk_section s, size_t first, size_t n) {
+  if (!key->params->path) return; /* memory of somebody's, not a mapped file */
+  const uintptr_t page = 4096, from = (uintptr_t)(key->params->map + key->params->section[s].offset + 4 + first * key->section[s].point_bytes);
+  const uintptr_t lo = (from + page - 1) & ~(page - 1), hi = (from + n * key->section[s].point_bytes) & ~(page - 1);
+  if (hi > lo) (void)madvise((void *)lo, hi - lo, MADV_DONTNEED);
 }
 
 /* --- memory --- */
@@ -176,6 +188,7 @@ static enum cuzk_status load_section(struct cuzk_device_key *key, enum cuzk_sect
       goto out;
     }
     CUZK_TRY(cuda_load(key, s, reversed ? x->resident : (uint8_t *)x->resident + at * x->point_bytes, at, n, reversed, d));
+    forget(key, s, at, n);
     l->done += n;
   }
   CUZK_TRY(cuda_met(key, s, d));
@@ -200,6 +213,7 @@ static enum cuzk_status pin_section(struct cuzk_device_key *key, enum cuzk_secti
       goto out;
     }
     CUZK_TRY(cuda_load(key, s, piece, at, n, false, d));
+    forget(key, s, at, n);
     CUZK_TRY(cuzk_cuda_download(dev->gpu, (uint8_t *)host + at * x->point_bytes, piece, n * x->point_bytes, d));
     l->done += n;
   }
@@ -281,6 +295,13 @@ static enum cuzk_status upload_params(struct cuzk_device_key *key, const struct 
   for (int s = 0; s < CUZK_N_SECTIONS; s++) {
     struct cuda_section *x = &key->section[s];
     if (x->count == 0) continue;
+    if (x->n_inputs) {
+      CUZK_TRY(cuzk_cuda_alloc(gpu, &x->inputs, x->n_inputs * x->point_bytes, d));
+      key->own_bytes += x->n_inputs * x->point_bytes;
+      CUZK_TRY(cuda_expect(key->dev, (enum cuzk_section)s, d));
+      CUZK_TRY(cuda_load(key, (enum cuzk_section)s, x->inputs, 0, x->n_inputs, false, d));
+      CUZK_TRY(cuda_met(key, (enum cuzk_section)s, d));
+    }
     if ((chosen >> s) & 1) {
       st = cuzk_cuda_alloc(gpu, &x->resident, section_bytes(x), d);
       if (st == CUZK_OK) {
@@ -289,13 +310,6 @@ static enum cuzk_status upload_params(struct cuzk_device_key *key, const struct 
         continue;
       }
       if (st != CUZK_E_NOMEM) goto out;
-    }
-    if (x->n_inputs) {
-      CUZK_TRY(cuzk_cuda_alloc(gpu, &x->inputs, x->n_inputs * x->point_bytes, d));
-      key->own_bytes += x->n_inputs * x->point_bytes;
-      CUZK_TRY(cuda_expect(key->dev, (enum cuzk_section)s, d));
-      CUZK_TRY(cuda_load(key, (enum cuzk_section)s, x->inputs, 0, x->n_inputs, false, d));
-      CUZK_TRY(cuda_met(key, (enum cuzk_section)s, d));
     }
     if (!pin) continue;
     st = pin_section(key, (enum cuzk_section)s, &l, d);

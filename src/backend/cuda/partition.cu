@@ -156,7 +156,16 @@ extern "C" uint64_t cuzk_cuda_used(struct cuzk_cuda *c) {
   const std::lock_guard<std::mutex> hold(c->memory_lock);
   return c->memory_used;
 }
-extern "C" uint64_t cuzk_cuda_work_bytes(const struct cuzk_cuda *c) { return c->work_bytes; }
+extern "C" uint64_t cuzk_cuda_work_bytes(const struct cuzk_cuda *c) { return c->work_bytes + c->side_bytes; }
+extern "C" enum cuzk_status cuzk_cuda_release_work(struct cuzk_cuda *c, struct cuzk_detail *d) {
+  CUZK_CUDA(cudaSetDevice(c->device));
+  CUZK_CUDA(cudaStreamSynchronize(c->stream));
+  device_free(c, c->work);
+  device_free(c, c->side);
+  c->work = c->side = nullptr;
+  c->work_bytes = c->side_bytes = 0;
+  return CUZK_OK;
+}
 extern "C" enum cuzk_status cuzk_cuda_available(struct cuzk_cuda *c, uint64_t *bytes, struct cuzk_detail *d) {
   size_t free_bytes, total;
   CUZK_CUDA(cudaSetDevice(c->device));

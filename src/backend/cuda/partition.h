@@ -19,9 +19,11 @@ extern "C" {
 void cuzk_cuda_set_limit(struct cuzk_cuda *c, uint64_t bytes);
 /** What the context may still take: the smaller of what the device has free and what the limit leaves. */
 enum cuzk_status cuzk_cuda_available(struct cuzk_cuda *c, uint64_t *bytes, struct cuzk_detail *d);
-/** Device memory that the context holds now, and of it the work area, which a larger one replaces. */
+/** Device memory that the context holds now, and of it the areas that sums work in, which larger ones replace. */
 uint64_t cuzk_cuda_used(struct cuzk_cuda *c);
 uint64_t cuzk_cuda_work_bytes(const struct cuzk_cuda *c);
+/** Gives these back (waits for the kernels): they had grown into memory that something else needs. */
+enum cuzk_status cuzk_cuda_release_work(struct cuzk_cuda *c, struct cuzk_detail *d);
 /** Page-locked host memory. Errors: E_NOMEM, E_DEVICE. */
 enum cuzk_status cuzk_cuda_host_alloc(struct cuzk_cuda *c, void **out, size_t bytes, struct cuzk_detail *d);
 void cuzk_cuda_host_free(struct cuzk_cuda *c, void **p);
