@@ -93,17 +93,22 @@ struct cuzk_submitted {
 /** Which limit refused a submission, beyond the status: for the gRPC code. */
 enum cuzk_refusal { CUZK_REFUSED_NOT, CUZK_REFUSED_BAD, CUZK_REFUSED_PRECONDITION, CUZK_REFUSED_FULL, CUZK_REFUSED_DRAINING, CUZK_REFUSED_NO_DEVICE };
 /** Admits a request: checked, journalled (durable), queued. Thread safe; takes at most the journal's time.
- *  Errors: E_ARG, E_FORMAT, E_MISMATCH, E_UNSUPPORTED (bad); E_NOENT, E_UNSUPPORTED with PRECONDITION; E_NOMEM, E_NOSPC (full); E_IO. */
+ *  Errors: E_ARG, E_FORMAT, E_MISMATCH with BAD; E_NOENT, E_UNSUPPORTED (also: more memory than the budget has, no device for the circuit) with
+ *  PRECONDITION; E_NOSPC with FULL (a limit, or the journal's disk); E_CANCELLED with DRAINING; E_DEVICE with NO_DEVICE (none usable now); E_NOMEM,
+ *  E_IO (journal), E_INTERNAL. */
 enum cuzk_status cuzk_engine_submit(struct cuzk_engine *e, const struct cuzk_submit *s, struct cuzk_submitted *out, enum cuzk_refusal *why,
                                     struct cuzk_detail *d);
 
 /** A waiter: fn is called exactly once, when the job ends or until has come (CUZK_NEVER: no limit), unless the watch is dropped before.
- *  Ended and retained jobs answer at once, from the calling thread. Errors: E_NOENT (no such job), E_NOMEM. */
+ *  Ended and retained jobs answer at once, from the calling thread; *out is set before fn is called. *out is to be given to
+ *  cuzk_engine_unwatch in the end, after fn too; out NULL: fn is called in any case and nothing is to be given back.
+ *  Errors: E_NOENT (no such job), E_NOMEM. */
 typedef void cuzk_watch_fn(void *user, const struct cuzk_job_result *r);
 struct cuzk_watch;
 enum cuzk_status cuzk_engine_watch(struct cuzk_engine *e, struct cuzk_watch **out, const char *job_id, uint64_t until, cuzk_watch_fn *fn,
                                    void *user);
-/** Takes the waiter away; returns false if fn was or is being called (then it has returned or will). Never blocks. *w becomes NULL. */
+/** Takes the waiter away and frees the handle; returns false if fn was or is being called (then it has returned or will). Never blocks,
+ *  may be called from fn itself. *w becomes NULL; NULL gives false. */
 bool cuzk_engine_unwatch(struct cuzk_engine *e, struct cuzk_watch **w);
 /** The result has reached a client (engine specification 2.5 no. 4). */
 void cuzk_engine_delivered(struct cuzk_engine *e, const char *job_id);

@@ -155,37 +155,36 @@ static void drop_prepared(struct cuzk_engine *e, struct prepared *r) {
   if (r->srs) cuzk_residency_put(&r->srs);
 }
 
-/* Decodes and pins. On failure *token says what kind it is. */
+/* Parameters, memory for the inputs, inputs: in this order, or inputs of jobs that wait for parameters would fill the room that the budget
+ * keeps for those that have theirs. On failure *token says what kind it is. */
 static enum cuzk_status prepare(struct cuzk_prep *t, struct prepared *r, const char **token, struct cuzk_detail *d) {
   struct cuzk_engine *e = t->e;
   struct cuzk_job *j = t->job;
-  enum cuzk_status st = CUZK_OK;
+  struct cuzk_plan plan = j->plan;
+  uint64_t partition = 0;
+  for (unsigned m = 0; m < CUZK_N_MEM; m++) partition += plan.partition_bytes[m];
+  cuzk_residency_need(e->residency, plan.circuit_id, plan.inputs_bytes, partition);
+  enum cuzk_status st = cuzk_residency_get(e->residency, &r->srs, plan.circuit_id, j->job_id, &t->key, CUZK_NEVER, &t->cancel, &r->srs_ns, d);
+  if (st != CUZK_OK) {
+    r->srs = NULL;
+    *token = st == CUZK_E_NOENT ? "srs_missing" : st == CUZK_E_NOMEM || st == CUZK_E_UNSUPPORTED ? "out_of_memory" : "srs_load";
+    return st;
+  }
   uint64_t bytes[CUZK_N_MEM] = {0};
-  bytes[CUZK_MEM_INPUTS] = j->plan.inputs_bytes;
+  bytes[CUZK_MEM_INPUTS] = plan.inputs_bytes;
   if (bytes[CUZK_MEM_INPUTS] > 0) {
     st = cuzk_budget_acquire(e->budget, &r->resv, bytes, &t->key, CUZK_NEVER, &t->cancel, NULL, NULL, NULL, d);
     *token = "out_of_memory";
     if (st != CUZK_OK) return st;
   }
-  struct cuzk_plan plan = j->plan;
-  uint64_t partition = 0;
-  for (unsigned m = 0; m < CUZK_N_MEM; m++) partition += plan.partition_bytes[m];
-  cuzk_residency_need(e->residency, plan.circuit_id, plan.inputs_bytes, partition);
   st = e->ops->open(e->self, t->rq, &plan, &r->inputs, &t->cancel, d);
-  if (st != CUZK_OK) {
-    r->inputs = NULL;
-    *token = about_inputs(st)             ? "bad_input"
-             : st == CUZK_E_UNSUPPORTED ? "unsupported"
-             : st == CUZK_E_NOENT       ? "srs_missing"
-             : st == CUZK_E_NOMEM       ? "out_of_memory"
-                                        : "internal";
-    return st;
-  }
-  st = cuzk_residency_get(e->residency, &r->srs, j->plan.circuit_id, j->job_id, &t->key, CUZK_NEVER, &t->cancel, &r->srs_ns, d);
-  if (st != CUZK_OK) {
-    r->srs = NULL;
-    *token = st == CUZK_E_NOENT ? "srs_missing" : st == CUZK_E_NOMEM || st == CUZK_E_UNSUPPORTED ? "out_of_memory" : "srs_load";
-  }
+  if (st == CUZK_OK) return st;
+  r->inputs = NULL;
+  *token = about_inputs(st)             ? "bad_input"
+           : st == CUZK_E_UNSUPPORTED ? "unsupported"
+           : st == CUZK_E_NOENT       ? "srs_missing"
+           : st == CUZK_E_NOMEM       ? "out_of_memory"
+                                      : "internal";
   return st;
 }
 
