@@ -334,6 +334,7 @@ static enum cuzk_status run_prove(void *arg, double *seconds, struct cuzk_detail
   }
 PART(part_cpu, cpu)
 PART(part_synthesis, synthesis)
+PART(part_rows, rows)
 PART(part_h_poly, prove.h_poly)
 PART(part_msm_h, prove.msm_h)
 PART(part_msm_l, prove.msm_l)
@@ -363,6 +364,7 @@ enum cuzk_status cli_bench_prove(struct cli *c) {
   add_case(&b, "prove", run_prove, &p);
   add_case(&b, "prove_cpu", part_cpu, &p);
   add_case(&b, "synthesis", part_synthesis, &p);
+  add_case(&b, "rows", part_rows, &p);
   add_case(&b, "h_poly", part_h_poly, &p);
   add_case(&b, "sum_h", part_msm_h, &p);
   add_case(&b, "sum_l", part_msm_l, &p);

@@ -7,6 +7,7 @@
 #ifndef CUZK_CLI_CLI_H
 #define CUZK_CLI_CLI_H
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@
   X(C1, "c1", "FILE", "phase-1 output (JSON), bare or in Curio's wrapper")                                         \
   X(CIRCUIT, "circuit", "NAME", "the circuit that the parameters are for")                                         \
   X(COMPACT, "compact", "FILE", "evaluate by way of this compact circuit (.r1cs), on all threads")                  \
+  X(DEVICE, "device", "NAME", "what proves: cpu, cuda:N, or auto (the default): a GPU if there is one")              \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
   X(GROUP, "group", "g1|g2", "group of the sums (default g1)")                                                     \
   X(HELP, "help", "", "print this help")                                                                           \
@@ -128,6 +130,8 @@ enum cuzk_status cli_choice(struct cli *c, enum cli_option o, const char *const 
 
 /* ---- ui.c: clocks, progress, output ---- */
 
+/** Set once the program was asked to stop. */
+const atomic_bool *cli_stop(void);
 /** Monotonic time. */
 uint64_t cli_now_ns(void);
 double cli_seconds_since(uint64_t ns);

@@ -49,7 +49,7 @@ static void print_partition(unsigned k, const struct job_times *t) {
   const struct {
     const char *name;
     double s;
-  } part[] = {{"synthesis", t->synthesis}, {"h", p->h_poly},       {"sum h", p->msm_h},   {"sum l", p->msm_l}, {"sum a", p->msm_a},
+  } part[] = {{"synthesis", t->synthesis}, {"rows", t->rows}, {"h", p->h_poly}, {"sum h", p->msm_h},   {"sum l", p->msm_l}, {"sum a", p->msm_a},
               {"sum b_g1", p->msm_b_g1},   {"sum b_g2", p->msm_b_g2}, {"finish", p->finish}, {"check", p->verify}};
   fprintf(stderr, "partition %u: %s (%s of CPU):", k, cli_text_seconds(t->wall), cli_text_seconds(t->cpu));
   for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
@@ -125,15 +125,15 @@ enum cuzk_status cli_prove(struct cli *c) {
   const double wall = cli_seconds_since(start), spent = cli_cpu_seconds() - cpu;
   if (c->json) {
     st = cli_print_json(
-        c, json_pack("{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "circuit",
-                     job.in->circuit->name, "out", c->opt[OPT_OUT], "first_partition", (int)job.first, "partitions",
+        c, json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "circuit",
+                     job.in->circuit->name, "device", job.ops->name, "out", c->opt[OPT_OUT], "first_partition", (int)job.first, "partitions",
                      (int)job.count, "threads", (int)cuzk_pool_workers(c->pool), "times", json_incref(times_list), "proof",
                      cli_hex(bytes, (size_t)job.count * CUZK_PROOF_BYTES), "read_s", job.read_s, "check_s", job.check_s,
-                     "shape_s", job.shape_s, "params_s", job.params_s, "verify_s", verify_s, "wall_s", wall, "cpu_s", spent,
+                     "shape_s", job.shape_s, "params_s", job.params_s, "device_s", job.device_s, "verify_s", verify_s, "wall_s", wall, "cpu_s", spent,
                      "peak_anon_bytes", (json_int_t)c->meter.peak_anon_bytes));
     goto out;
   }
-  cli_note(c, "inputs %s read, %s checked; circuit counted in %s; parameters opened in %s; proofs verified in %s",
+  cli_note(c, "inputs %s read, %s checked; circuit compiled in %s; parameters opened in %s; proofs verified in %s",
            cli_text_seconds(job.read_s), cli_text_seconds(job.check_s), cli_text_seconds(job.shape_s),
            cli_text_seconds(job.params_s), cli_text_seconds(verify_s));
   cli_note(c, "total %s, %s of CPU on %u threads, at most %s of anonymous memory", cli_text_seconds(wall),

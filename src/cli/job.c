@@ -73,16 +73,6 @@ out:
   return st;
 }
 
-enum cuzk_status job_rows(struct job *job, unsigned log2_n, struct cuzk_detail *d) {
-  job->abc_bytes = sizeof(cuzk_fr) << log2_n;
-  for (int i = 0; i < 3; i++) {
-    job->abc[i] = cuzk_big_alloc(job->abc_bytes);
-    if (!job->abc[i])
-      return cuzk_fail(d, CUZK_E_NOMEM, "%s for the values of the constraints", cli_text_bytes(3 * (uint64_t)job->abc_bytes));
-  }
-  return CUZK_OK;
-}
-
 /* Opens --params, or the circuit's file in the parameter cache. */
 static enum cuzk_status open_params(struct job *job, struct cli *c) {
   const struct cuzk_circuit *circuit = job->in->circuit;
@@ -98,9 +88,10 @@ static enum cuzk_status open_params(struct job *job, struct cli *c) {
 
 enum cuzk_status job_prepare(struct job *job, struct cli *c) {
   const struct cuzk_circuit *circuit = job->in->circuit;
-  const struct cuzk_system system = cuzk_circuit_system(circuit);
+  unsigned device;
   enum cuzk_status st;
 
+  CUZK_TRY(cuzk_device_find(&job->ops, &device, c->opt[OPT_DEVICE] ? c->opt[OPT_DEVICE] : "auto", &c->detail));
   /* the parameters' lengths first: a wrong file is found before any work is done */
   uint64_t t = cli_now_ns();
   CUZK_TRY(open_params(job, c));
@@ -112,59 +103,86 @@ enum cuzk_status job_prepare(struct job *job, struct cli *c) {
   job->check_s = cli_seconds_since(t);
 
   t = cli_now_ns();
-  if (!cuzk_progress(&c->progress, "count circuit", 0, 1, "circuits")) return CUZK_E_CANCELLED;
-  CUZK_TRY(cuzk_shape_of(&job->shape, &system, &c->detail));
+  CUZK_TRY(cuzk_circuit_compile(&job->compact, circuit, c->pool, &c->progress, &c->detail));
+  CUZK_TRY(cuzk_compact_shape(&job->shape, job->compact, &c->detail));
   CUZK_TRY(cuzk_params_match(job->params, &job->shape, &c->detail));
   job->shape_s = cli_seconds_since(t);
-  CUZK_TRY(job_rows(job, cuzk_shape_log2_domain(&job->shape), &c->detail));
+
+  t = cli_now_ns();
+  CUZK_TRY(job->ops->open(&job->dev, device, c->pool, 0, &c->detail));
+  CUZK_TRY(job->ops->key_create(&job->key, job->dev, job->params, job->compact, &job->shape, &c->progress, &c->detail));
+  job->device_s = cli_seconds_since(t);
   cli_meter_end(c);
 out:
   return st;
 }
 
+/* The witness, its public inputs compared with those that a verifier derives from the challenges: others would make a proof that nobody
+ * accepts. */
+static enum cuzk_status synthesise(struct job *job, struct cli *c, unsigned partition, struct cuzk_packed *z, cuzk_fr *u) {
+  const struct cuzk_circuit *circuit = job->in->circuit;
+  enum cuzk_status st;
+  CUZK_TRY(cuzk_circuit_assign_packed(circuit, cuzk_inputs_witness(job->in, partition), z, c->pool, &c->progress, &c->detail));
+  CUZK_TRY(cuzk_inputs_public(u, job->in, partition, &c->detail));
+  for (size_t i = 0; i + 1 < circuit->n_inputs; i++) {
+    if (cuzk_fr_eq(&u[i], &z->inputs[1 + i])) continue;
+    st = cuzk_fail(&c->detail, CUZK_E_MISMATCH, "partition %u: public input %zu is not what the verifier derives", partition, i);
+    break;
+  }
+out:
+  return st;
+}
+
+static void take_times(struct job_times *times, const struct cuzk_work_times *t) {
+  times->rows = 1e-3 * t->rows;
+  times->prove = (struct cuzk_prove_times){.h_poly = 1e-3 * t->transforms,
+                                           .msm_h = 1e-3 * t->h,
+                                           .msm_l = 1e-3 * t->l,
+                                           .msm_a = 1e-3 * t->a,
+                                           .msm_b_g1 = 1e-3 * t->b_g1,
+                                           .msm_b_g2 = 1e-3 * t->b_g2,
+                                           .finish = 1e-3 * t->finish};
+}
+
 enum cuzk_status job_prove(struct job *job, struct cli *c, unsigned partition, const cuzk_fr *r, const cuzk_fr *s,
                                  struct cuzk_proof *proof, cuzk_fr *u, struct job_times *times) {
-  struct cuzk_assignment z = {0};
-  const struct cuzk_circuit *circuit = job->in->circuit;
-  const size_t n_rows = (size_t)job->shape.n_rows, n_public = circuit->n_inputs - 1;
-  uint64_t bad_row;
-  char region[512];
+  struct cuzk_packed z = {0};
+  struct cuzk_device_work *work = NULL;
+  struct cuzk_work_times t = {0};
   enum cuzk_status st;
 
   const uint64_t start = cli_now_ns();
   const double cpu = cli_cpu_seconds();
   (void)cuzk_progress(&c->progress, "synthesis", 0, 1, "partitions");
-  /* the last partition's transforms have left values behind the rows */
-  for (int i = 0; i < 3; i++) memset(job->abc[i] + n_rows, 0, job->abc_bytes - n_rows * sizeof(cuzk_fr));
-  CUZK_TRY(cuzk_circuit_assign(circuit, cuzk_inputs_witness(job->in, partition), &z, job->abc, true, &bad_row, region, &c->progress,
-                               &c->detail));
-  if (bad_row != UINT64_MAX) {
-    st = cuzk_fail(&c->detail, CUZK_E_UNSAT, "partition %u: constraint %llu in %s does not hold", partition,
-                   (unsigned long long)bad_row, region);
-    goto out;
-  }
-  /* the verifier derives the public inputs from the challenges: another value would make a proof that nobody accepts */
-  CUZK_TRY(cuzk_inputs_public(u, job->in, partition, &c->detail));
-  for (size_t i = 0; i < n_public; i++) {
-    if (cuzk_fr_eq(&u[i], &z.inputs[1 + i])) continue;
-    st = cuzk_fail(&c->detail, CUZK_E_MISMATCH, "partition %u: public input %zu is not what the verifier derives", partition, i);
-    goto out;
-  }
+  CUZK_TRY(synthesise(job, c, partition, &z, u));
   cli_meter_end(c);
   times->synthesis = cli_seconds_since(start);
-  CUZK_TRY(cuzk_groth16_prove(proof, job->params, &job->shape, &z, job->abc, r, s, c->pool, &c->progress, &times->prove,
-                              &c->detail));
+  CUZK_TRY(job->ops->start(&work, job->key, &z, &c->detail));
+  if (job->ops->watch) job->ops->watch(work, &c->progress);
+  st = job->ops->kernels(work, cli_stop(), &c->detail);
+  if (st == CUZK_E_UNSAT) {
+    const struct cuzk_detail why = c->detail;
+    (void)cuzk_fail(&c->detail, st, "partition %u: %s", partition, why.text);
+  }
+  if (st != CUZK_OK) goto out;
+  CUZK_TRY(job->ops->finish(&work, r, s, proof, &t, &c->detail));
+  take_times(times, &t);
+  const uint64_t verify = cli_now_ns();
+  CUZK_TRY(cuzk_groth16_check(&job->params->vk, proof, u, job->in->circuit->n_inputs - 1, &c->progress, &c->detail));
+  times->prove.verify = cli_seconds_since(verify);
   cli_meter_end(c);
   times->wall = cli_seconds_since(start);
   times->cpu = cli_cpu_seconds() - cpu;
 out:
-  cuzk_assignment_clear(&z);
+  if (work) job->ops->abort(&work);
+  cuzk_packed_clear(&z);
   return st;
 }
 
 void job_close(struct job *job) {
-  for (int i = 0; i < 3; i++)
-    if (job->abc[i]) cuzk_big_free(job->abc[i], job->abc_bytes);
+  if (job->key) job->ops->key_destroy(&job->key);
+  if (job->dev) job->ops->close(&job->dev);
+  cuzk_compact_destroy(&job->compact);
   cuzk_params_close(&job->params);
   cuzk_shape_clear(&job->shape);
   cuzk_inputs_close(&job->in);
@@ -173,8 +191,8 @@ void job_close(struct job *job) {
 
 json_t *job_times_json(unsigned partition, const struct job_times *t) {
   const struct cuzk_prove_times *p = &t->prove;
-  return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "partition", (int)partition, "synthesis_s",
-                   t->synthesis, "h_poly_s", p->h_poly, "msm_h_s", p->msm_h, "msm_l_s", p->msm_l, "msm_a_s", p->msm_a,
+  return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "partition", (int)partition, "synthesis_s",
+                   t->synthesis, "rows_s", t->rows, "h_poly_s", p->h_poly, "msm_h_s", p->msm_h, "msm_l_s", p->msm_l, "msm_a_s", p->msm_a,
                    "msm_b_g1_s", p->msm_b_g1, "msm_b_g2_s", p->msm_b_g2, "finish_s", p->finish, "verify_s", p->verify, "wall_s",
                    t->wall, "cpu_s", t->cpu);
 }

@@ -4,12 +4,13 @@
 #define CUZK_CLI_JOB_H
 #include "circuits/circuit.h"
 #include "cli/cli.h"
+#include "device/device.h"
 #include "groth16/prove.h"
 #include "inputs/kinds.h"
 
 /** Times of one partition, seconds; cpu_s is of the whole process. */
 struct job_times {
-  double synthesis;
+  double synthesis, rows;
   struct cuzk_prove_times prove;
   double wall, cpu;
 };
@@ -19,20 +20,20 @@ struct job {
   struct cuzk_inputs *in;
   struct cuzk_shape shape;
   struct cuzk_params *params;
-  cuzk_fr *abc[3];
-  size_t abc_bytes; /* of each */
+  struct cuzk_compact *compact;
+  const struct cuzk_device_ops *ops;
+  struct cuzk_device *dev;
+  struct cuzk_device_key *key;
   unsigned first, count; /* partitions chosen by --partition */
-  double read_s, check_s, shape_s, params_s;
+  double read_s, check_s, shape_s, params_s, device_s;
 };
 
 /** Reads the inputs of a proof of that kind: --c1, or --meta and --vanilla, and --partition; of PoRep, --miner and --sector.
  *  witness: vanilla proofs have to be there. Errors: those of cuzk_inputs_open and of the files; E_USAGE for options that are missing
  *  or of another kind, or if there is no such partition. */
 enum cuzk_status job_open(struct job *job, struct cli *c, const struct cuzk_proof_kind *kind, bool witness);
-/** Then checks the inputs, opens --params (or the cache's file) and gets the memory. */
+/** Then checks the inputs, opens --params (or the cache's file), and gives them to --device with the circuit. */
 enum cuzk_status job_prepare(struct job *job, struct cli *c);
-/** Row values for n_rows constraints, room for a domain of 2^log2_n. Errors: E_NOMEM. */
-enum cuzk_status job_rows(struct job *job, unsigned log2_n, struct cuzk_detail *d);
 /** Proves one partition; its public inputs are compared with those that a verifier derives and go to u[n_inputs - 1]. */
 enum cuzk_status job_prove(struct job *job, struct cli *c, unsigned partition, const cuzk_fr *r, const cuzk_fr *s,
                                  struct cuzk_proof *proof, cuzk_fr *u, struct job_times *times);

@@ -12,7 +12,7 @@
 
 #define STATEMENT_OPTIONS (CLI_BIT(META) | CLI_BIT(VANILLA))
 #define WITNESS_OPTIONS (CLI_BIT(C1) | STATEMENT_OPTIONS | CLI_BIT(PARTITION))
-#define PROVE_OPTIONS (CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION))
+#define PROVE_OPTIONS (CLI_BIT(DEVICE) | CLI_BIT(PARAMS) | CLI_BIT(OUT) | CLI_BIT(RANDOMNESS) | CLI_BIT(PARTITION))
 #define VERIFY_OPTIONS (CLI_BIT(VK) | CLI_BIT(PROOF) | CLI_BIT(PARTITION))
 
 #define PROVE_TEXT                                                                                                          \
@@ -142,7 +142,7 @@ const struct cli_command cli_commands[] = {
      cli_bench_msm},
     {"bench", "pairing", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure the pairing", "One optimal ate pairing.",
      cli_bench_pairing},
-    {"bench", "prove", "[KIND]", 0, 1, WITNESS_OPTIONS | CLI_BIT(PARAMS) | CLI_BIT(RUNS) | CLI_BIT(PEER), 0,
+    {"bench", "prove", "[KIND]", 0, 1, WITNESS_OPTIONS | CLI_BIT(DEVICE) | CLI_BIT(PARAMS) | CLI_BIT(RUNS) | CLI_BIT(PEER), 0,
      "measure a whole proof",
      "KIND is porep (the default) with --c1 FILE, or winning-post, window-post or snap with --meta META --vanilla FILE...: reads and\n"
      "checks the inputs and proves one partition (default 0) as prove does, writing nothing; times of each stage (default one\n"

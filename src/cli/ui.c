@@ -14,12 +14,14 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 
-static volatile sig_atomic_t interrupted;
+static atomic_bool interrupted;
+
+const atomic_bool *cli_stop(void) { return &interrupted; }
 
 static void on_signal(int sig) {
   /* the second one ends the program at once */
   (void)signal(sig, SIG_DFL);
-  interrupted = 1;
+  atomic_store(&interrupted, true);
 }
 
 /* Written before the handler is set, so that the handler only has to write it out. */
@@ -122,7 +124,7 @@ static bool report(void *user, const char *stage, uint64_t done, uint64_t total,
     if (m->shown) show_bar(m, done, total < done ? done : total, unit, now);
     m->last_ns = now;
   }
-  return !interrupted;
+  return !atomic_load(&interrupted);
 }
 
 void cli_meter_start(struct cli *c, bool shown, bool tty) {

@@ -34,6 +34,7 @@ struct cuzk_device_work {
   struct cuzk_proof_sums sums;
   struct cuzk_prove_times times;
   double rows; /* seconds */
+  const struct cuzk_progress *watched; /* or NULL */
 };
 
 static double seconds(void) {
@@ -149,18 +150,23 @@ static enum cuzk_status cpu_start(struct cuzk_device_work **out, struct cuzk_dev
   return CUZK_OK;
 }
 
+struct watch {
+  const atomic_bool *stop;
+  const struct cuzk_progress *progress;
+};
+
 static bool go_on(void *user, const char *stage, uint64_t done, uint64_t total, const char *unit) {
-  const atomic_bool *stop = user;
-  (void)stage;
-  (void)done;
-  (void)total;
-  (void)unit;
-  return !atomic_load_explicit(stop, memory_order_relaxed);
+  const struct watch *w = user;
+  if (w->stop && atomic_load_explicit(w->stop, memory_order_relaxed)) return false;
+  return cuzk_progress(w->progress, stage, done, total, unit);
 }
+
+static void cpu_watch(struct cuzk_device_work *w, const struct cuzk_progress *progress) { w->watched = progress; }
 
 static enum cuzk_status cpu_kernels(struct cuzk_device_work *w, const atomic_bool *stop, struct cuzk_detail *d) {
   const struct cuzk_device_key *key = w->key;
-  const struct cuzk_progress watch = {go_on, (void *)(uintptr_t)stop}, *progress = stop ? &watch : NULL;
+  struct watch watch = {stop, w->watched};
+  const struct cuzk_progress both = {go_on, &watch}, *progress = stop || w->watched ? &both : NULL;
   const size_t bytes = sizeof(cuzk_fr) << cuzk_shape_log2_domain(key->shape);
   struct cuzk_compact_eval e = {.p = &w->z, .check = true};
   enum cuzk_status st;
@@ -237,5 +243,6 @@ const struct cuzk_device_ops cuzk_device_cpu = {
     .kernels = cpu_kernels,
     .finish = cpu_finish,
     .abort = cpu_abort,
+    .watch = cpu_watch,
     .times = cpu_times,
 };

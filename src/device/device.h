@@ -60,6 +60,8 @@ struct cuzk_device_ops {
   enum cuzk_status (*finish)(struct cuzk_device_work **w, const cuzk_fr *r, const cuzk_fr *s, struct cuzk_proof *out, struct cuzk_work_times *t,
                              struct cuzk_detail *d);
   void (*abort)(struct cuzk_device_work **w); /* any time; NULL is accepted */
+  /** Reports of kernels go to progress (borrowed until kernels returns), whose false also stops them. NULL: no reports are made. */
+  void (*watch)(struct cuzk_device_work *w, const struct cuzk_progress *progress);
   /** What is known of the times once kernels has returned; finish is 0. Where this is NULL, only finish tells. */
   void (*times)(const struct cuzk_device_work *w, struct cuzk_work_times *t);
 };
