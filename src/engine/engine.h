@@ -2,7 +2,8 @@
 /** The engine: jobs in, proofs out (engine specification 5). No sockets, no SQL, no curves: see prover.h and journal.h.
  *
  *  Life of a job: QUEUED -> PREPARING -> RUNNING -> ASSEMBLED -> CHECKING -> COMPLETED | FAILED | CANCELLED, one terminal transition each.
- *  Threads  every function may be called from any thread; callbacks come from engine threads without locks held and must not block.
+ *  Threads  every function may be called from any thread; callbacks come without locks held, from engine threads or, for jobs that a call
+ *           ends (cancel, drain), from its thread, and must not block.
  *           docs/internals/engine.md draws threads, queues and locks. */
 #ifndef CUZK_ENGINE_ENGINE_H
 #define CUZK_ENGINE_ENGINE_H

@@ -198,7 +198,7 @@ static void prepare_job(struct cuzk_prep *t) {
   if (st != CUZK_OK) {
     drop_prepared(e, &r);
     /* Cancelled without the job's end: somebody else should have gone first. */
-    if (st != CUZK_E_CANCELLED) (void)cuzk_job_fail(e, j, token, "%s", said(&d, st));
+    if (st != CUZK_E_CANCELLED || !atomic_load(&t->cancel)) (void)cuzk_job_fail(e, j, token, "%s", said(&d, st));
     cuzk_engine_lock(e);
     if (!j->ending) cuzk_prepq_push_locked(e, j);
     cuzk_engine_unlock(e);

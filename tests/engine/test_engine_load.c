@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* 10,000 small jobs on the real clock: memory and descriptors stay flat, and a job starts soon after it is handed in. */
+/* 10,000 small jobs on the real clock: memory and descriptors stay flat, and a job starts soon after it is handed in. A day of sectors with
+ * cancellations on the virtual clock. */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -87,8 +88,49 @@ static void test_ten_thousand_small_jobs(void **state) {
   bench_end(&b);
 }
 
+static void ignore(void *user, const struct cuzk_job_result *r) {
+  (void)r;
+  atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+static void test_a_day_with_cancellations(void **state) {
+  (void)state;
+  struct bench b;
+  atomic_uint told = 0;
+  bench_init(&b, false);
+  struct cuzk_recorder_options ro = {.clock = b.clock, .fd = -1, .ring = RING, .n_gpus = 1, .workers_per_gpu = 2, .version = "test"};
+  assert_int_equal(cuzk_recorder_create(&b.recorder, &ro, NULL), CUZK_OK);
+  b.o.recorder = b.recorder;
+  b.o.memory_total = 12 * GIB; /* two circuits do not fit at once */
+  bench_start(&b);
+  int64_t live = 0;
+  unsigned fds = 0;
+  for (unsigned minute = 0; minute < 24 * 60; minute++) {
+    uint64_t r = test_rand();
+    struct ticket t = bench_submit(&b, r % 4 == 0 ? SNAP : r % 4 == 1 ? WINNING : POREP, minute % 50, r % 3 ? "" : "again");
+    assert_int_equal(cuzk_engine_watch(b.e, NULL, t.job_id, CUZK_NEVER, ignore, &told), CUZK_OK);
+    bench_sleep(&b, (r >> 8) % 40 * CUZK_SECOND);
+    bool was;
+    if ((r >> 16) % 3 == 0) (void)cuzk_engine_cancel(b.e, t.job_id, &was);
+    ticket_clear(&t);
+    bench_sleep(&b, 20 * CUZK_SECOND);
+    if (minute % 240 == 239) { /* once in four hours all is quiet, and all results are forgotten */
+      bench_baseline(&b);
+      bench_sleep(&b, 601 * CUZK_SECOND);
+      if (!live) {
+        live = cuzk_alloc_live();
+        fds = descriptors();
+      }
+      assert_in_range(cuzk_alloc_live(), live - 4, live + 4); /* one circuit's parameters more or less */
+      assert_int_equal(descriptors(), fds);
+    }
+  }
+  assert_int_equal(atomic_load(&told), 24 * 60);
+  bench_end(&b);
+}
+
 int main(void) {
   test_seed();
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ten_thousand_small_jobs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ten_thousand_small_jobs), cmocka_unit_test(test_a_day_with_cancellations)};
   return cmocka_run_group_tests_name("engine_load", tests, NULL, NULL);
 }
