@@ -3,23 +3,20 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "store/helper.h"
 
-/* In the place of the C library's, to count them: SQLite comes here, too. */
+/* In the place of the C library's, to count them: SQLite comes here, too. Nothing here needs the disk to keep up. */
 static _Atomic int n_synced;
 int fsync(int fd);
 int fdatasync(int fd);
 int fsync(int fd) {
+  (void)fd;
   atomic_fetch_add(&n_synced, 1);
-  return (int)syscall(SYS_fsync, fd);
+  return 0;
 }
-int fdatasync(int fd) {
-  atomic_fetch_add(&n_synced, 1);
-  return (int)syscall(SYS_fdatasync, fd);
-}
+int fdatasync(int fd) { return fsync(fd); }
 
 #define DO(call) assert_int_equal((call), CUZK_OK)
 
@@ -595,7 +592,8 @@ static void a_torn_log_gives_before_or_after(void **state) {
       if (in_frame > 40 && in_frame < 4096 && at + 40 < n_wal && in_frame % 149 && !getenv("CUZK_TEST_EVERY_BYTE")) continue;
       for (int change = 0; change < 2; change++) {
         if (change && at == n_wal) continue;
-        (void)snprintf(copy, sizeof copy, "%s-copy", dir);
+        /* in memory where that can be had: thousands of folders come and go */
+        (void)snprintf(copy, sizeof copy, "%s%s-copy", access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : "", dir);
         remove_tree(copy);
         assert_int_equal(mkdir(copy, 0700), 0);
         (void)snprintf(to, sizeof to, "%s/payloads", copy);
