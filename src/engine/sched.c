@@ -123,6 +123,8 @@ struct best {
   uint64_t now;
   struct cuzk_node *node;
   struct cuzk_key key;
+  const struct cuzk_circuit_stats *asked; /* the last circuit whose residency was looked up, and the answer */
+  bool resident;
 };
 
 static void consider(struct best *b, struct cuzk_node *n, const struct cuzk_job *j, unsigned cls) {
@@ -159,20 +161,29 @@ struct cuzk_job *cuzk_verifyq_best_locked(struct cuzk_engine *e) {
 
 /* ---- preparation ---- */
 
+/* A long queue mostly has runs of one circuit: asked once. */
+static bool resident(struct best *b, const struct cuzk_job *j) {
+  if (b->asked != j->circuit) {
+    b->asked = j->circuit;
+    b->resident = cuzk_residency_has(b->e->residency, j->plan.circuit_id);
+  }
+  return b->resident;
+}
+
 static bool preparable(void *user, struct cuzk_node *n) {
   struct best *b = user;
   struct cuzk_engine *e = b->e;
   struct cuzk_job *j = JOB_OF(n, prep_node);
   /* One thread a circuit gets parameters; the other jobs of that circuit follow when they are there. */
   for (unsigned i = 0; i < e->n_prep; i++) {
-    if (e->prep[i].job && e->prep[i].job->circuit == j->circuit && !cuzk_residency_has(e->residency, j->plan.circuit_id)) return false;
+    if (e->prep[i].job && e->prep[i].job->circuit == j->circuit && !resident(b, j)) return false;
   }
   return true;
 }
 
 static bool preparable_resident(void *user, struct cuzk_node *n) {
   struct best *b = user;
-  return preparable(user, n) && cuzk_residency_has(b->e->residency, JOB_OF(n, prep_node)->plan.circuit_id);
+  return preparable(user, n) && resident(b, JOB_OF(n, prep_node));
 }
 
 struct cuzk_job *cuzk_prepq_pick_locked(struct cuzk_engine *e, bool express) {
@@ -190,7 +201,7 @@ struct cuzk_job *cuzk_prepq_pick_locked(struct cuzk_engine *e, bool express) {
   }
   unsigned limit = 2 * e->n_devices;
   if (e->o.sort_by_type && b.key.cls == NORMAL && j->prep_class == NORMAL && j->overtaken < limit &&
-      !cuzk_residency_has(e->residency, j->plan.circuit_id)) {
+      !resident(&b, j)) {
     struct cuzk_node *n = cuzk_set_find(e->prepq.root[NORMAL], preparable_resident, &b);
     struct cuzk_job *other = n ? JOB_OF(n, prep_node) : NULL;
     if (other && other != j) {

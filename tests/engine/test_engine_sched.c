@@ -245,6 +245,56 @@ static void test_a_better_job_is_prepared_first(void **state) {
   bench_end(&b);
 }
 
+static void test_affinity(void **state) {
+  (void)state;
+  static const char *const lists[2] = {"porep-32g snap-32g", "wpost-32g porep-32g"};
+  struct bench b;
+  bench_init(&b, false);
+  b.f.n_devices = 2;
+  b.o.affinity = lists;
+  bench_start(&b);
+  struct ticket t[3], no;
+  enum cuzk_refusal why;
+  assert_int_equal(bench_try(&b, &no, WINNING, 9, "", 0, false, &why), CUZK_E_UNSUPPORTED);
+  assert_int_equal(why, CUZK_REFUSED_PRECONDITION);
+  t[0] = submit(&b, POREP, 0, "porep", 2);
+  t[1] = submit(&b, SNAP, 1, "snap", 2);
+  t[2] = submit(&b, WINDOW, 2, "window", 2);
+  for (unsigned i = 0; i < 3; i++) bench_complete(&b, &t[i]);
+  bench_events(&b);
+  bool porep_on[2] = {false, false};
+  for (size_t i = 0; i < b.n_events; i++) {
+    const struct cuzk_event_record *r = &b.events[i];
+    if (r->event != CUZK_EV_KERNEL_START) continue;
+    if (strcmp(r->job, "snap") == 0) assert_int_equal(r->gpu, 0);
+    if (strcmp(r->job, "window") == 0) assert_int_equal(r->gpu, 1);
+    if (strcmp(r->job, "porep") == 0) porep_on[r->gpu] = true;
+  }
+  assert_true(porep_on[0] && porep_on[1]);
+  bench_end(&b);
+}
+
+static void test_without_split_the_worker_finishes(void **state) {
+  (void)state;
+  struct bench b;
+  bench_init(&b, false);
+  b.o.split_prove = false;
+  b.o.workers_per_device = 1;
+  bench_start(&b);
+  struct ticket t = submit(&b, POREP, 0, "p", 2);
+  bench_complete(&b, &t);
+  bench_events(&b);
+  /* One after the other: 1 s before, 2 s kernels, 0.5 s after. */
+  uint64_t last = 0;
+  for (size_t i = 0; i < b.n_events; i++) {
+    const struct cuzk_event_record *r = &b.events[i];
+    if (r->event != CUZK_EV_KERNEL_START) continue;
+    if (last) assert_true(r->t_ns - last >= 3500 * CUZK_MS);
+    last = r->t_ns;
+  }
+  bench_end(&b);
+}
+
 /* Share of device time in kernels between two moments. */
 static double busy(struct bench *b, uint64_t from, uint64_t to) {
   uint64_t sum = 0, start = 0;
@@ -333,6 +383,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_a_thousand_wait_and_critical_ones_come),
       cmocka_unit_test(test_alternating_circuits_in_a_small_budget),
       cmocka_unit_test(test_a_better_job_is_prepared_first),
+      cmocka_unit_test(test_affinity),
+      cmocka_unit_test(test_without_split_the_worker_finishes),
       cmocka_unit_test(test_device_use_at_the_reference_times),
   };
   return cmocka_run_group_tests_name("engine_sched", tests, NULL, NULL);
