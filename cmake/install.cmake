@@ -5,3 +5,22 @@ install(FILES completions/cuzk.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-co
 install(FILES completions/_cuzk DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES completions/cuzk.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# libcuzk: the shared library, its public headers, and how pkg-config finds them.
+install(TARGETS libcuzk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/cuzk/cuzk.h include/cuzk/status.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cuzk)
+install(FILES ${PROJECT_BINARY_DIR}/libcuzk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES examples/prove_in_process.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+
+# cpack -G DEB in the build folder: one package with the program and the library.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME cuzk)
+set(CPACK_PACKAGE_VENDOR "the cuzk authors")
+set(CPACK_PACKAGE_CONTACT "the cuzk authors <cuzk@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Groth16 proving engine for Filecoin")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+include(CPack)

@@ -8,7 +8,8 @@ import tempfile
 
 EXPECTED = ["bin/cuzk", "share/man/man1/cuzk.1", "share/bash-completion/completions/cuzk", "share/zsh/site-functions/_cuzk",
             "share/fish/vendor_completions.d/cuzk.fish", "share/doc/cuzk/LICENSE-MIT", "share/doc/cuzk/LICENSE-APACHE",
-            "share/doc/cuzk/README.md"]
+            "share/doc/cuzk/README.md", "share/doc/cuzk/examples/prove_in_process.c", "include/cuzk/cuzk.h", "include/cuzk/status.h"]
+LIBRARY = ["libcuzk.so", "pkgconfig/libcuzk.pc"]  # in lib or lib/ARCHITECTURE
 
 
 def main():
@@ -16,6 +17,9 @@ def main():
     with tempfile.TemporaryDirectory() as prefix:
         subprocess.run([cmake, "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
         missing = [p for p in EXPECTED if not os.path.isfile(os.path.join(prefix, p))]
+        libs = [os.path.join(root, f) for root, folders, files in os.walk(os.path.join(prefix, "lib"))
+                for f in files + folders]
+        missing += [p for p in LIBRARY if not any(f.endswith("/" + p) for f in libs)]
         for p in missing:
             print(f"not installed: {p}")
         out = subprocess.run([os.path.join(prefix, "bin/cuzk"), "version"], capture_output=True, text=True, check=True).stdout

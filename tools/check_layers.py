@@ -32,8 +32,9 @@ ALLOWED = {
     "prover": FF | {"hash", "ec", "poly", "msm", "r1cs", "circuits", "groth16", "inputs", "timeline", "engine", "device"},
     "rpc": BASE,
     "daemon": FF | {"hash", "r1cs", "circuits", "groth16", "inputs", "timeline", "engine", "store", "device", "prover", "rpc"},
+    "api": FF | {"hash", "timeline", "engine", "store", "device", "prover", "daemon"},
     "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs", "synth", "timeline", "engine",
-                 "store", "device", "prover", "rpc", "daemon"},
+                 "store", "device", "prover", "rpc", "daemon", "api"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 # Nothing below cli prints or exits.
