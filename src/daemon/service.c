@@ -312,6 +312,7 @@ static void watch(struct call *c, const char *job_id, uint64_t until) {
 
 static void run_prove(struct call *c) {
   struct cuzk_submitted r;
+  c->prove = true;
   if (!submit(c, &r)) return;
   watch(c, r.job_id, CUZK_NEVER);
   cuzk_free(r.job_id);
