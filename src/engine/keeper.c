@@ -143,6 +143,8 @@ void *cuzk_keep_main(void *arg) {
 /* ---- journal ---- */
 
 void cuzk_journal_result(struct cuzk_engine *e, enum cuzk_status st) {
+  /* A row that went, or that another owner took when the lease had run out, is no fault of the journal. */
+  if (st == CUZK_E_NOENT || st == CUZK_E_MISMATCH) return;
   cuzk_engine_lock(e);
   e->journal_bad = st != CUZK_OK;
   cuzk_engine_unlock(e);
@@ -169,8 +171,7 @@ static void do_op(struct cuzk_engine *e, struct cuzk_journal_op *op) {
   struct cuzk_detail d;
   enum cuzk_status st = op->kind == CUZK_JOP_DELIVERED ? ops->delivered(self, op->job_id, &d)
                                                        : ops->update(self, op->job_id, op->priority, op->n_partitions, &d);
-  /* A row that went meanwhile is no fault of the journal. */
-  if (st != CUZK_E_NOENT) cuzk_journal_result(e, st);
+  cuzk_journal_result(e, st);
   cuzk_free(op);
 }
 
@@ -222,8 +223,9 @@ void *cuzk_journal_main(void *arg) {
       enum cuzk_status st = store_end(e, j);
       now = cuzk_engine_now(e);
       bool impatient = now - j->end_since_ns >= JOURNAL_PATIENCE;
-      if (st == CUZK_OK || impatient || last) {
-        if (st != CUZK_OK && !impatient) { /* the service stops: asked again later, the job goes on from what is stored */
+      bool taken = st == CUZK_E_NOENT; /* another owner has the job now, and will answer for it */
+      if (st == CUZK_OK || taken || impatient || last) {
+        if (taken || (st != CUZK_OK && !impatient)) { /* or the service stops: asked again later, the job goes on from what is stored */
           cuzk_engine_lock(e);
           j->end_state = CUZK_JOB_CANCELLED;
           j->draining = true;

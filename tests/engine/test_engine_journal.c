@@ -23,6 +23,7 @@ struct memory_journal {
   unsigned n;
   uint64_t seq;
   atomic_bool failing; /* every write */
+  atomic_bool taken;   /* by another owner: writes do not find their job */
   atomic_uint renewals, ends;
 };
 
@@ -115,6 +116,7 @@ static enum cuzk_status m_end(void *self, const char *job_id, enum cuzk_job_end 
   struct memory_journal *j = self;
   d->text[0] = 0;
   if (atomic_load(&j->failing)) return CUZK_E_NOSPC;
+  if (atomic_load(&j->taken)) return CUZK_E_NOENT;
   lock(j);
   struct row *r = find(j, job_id);
   if (r) {
@@ -372,6 +374,27 @@ static void test_patience_ends(void **state) {
   end(&b, &j);
 }
 
+static void test_a_job_taken_over_by_another_owner(void **state) {
+  (void)state;
+  struct bench b;
+  struct memory_journal j;
+  start(&b, &j);
+  struct ticket t = bench_submit(&b, WINDOW, 1, "w");
+  bench_sleep(&b, 12 * CUZK_SECOND);
+  j.taken = true;
+  struct cuzk_job_result r = bench_await(&b, "w");
+  assert_int_equal(r.state, CUZK_JOB_CANCELLED);
+  assert_true(r.draining);
+  assert_true(cuzk_clock_now(b.clock) < 30 * CUZK_SECOND);
+  cuzk_job_result_clear(&r);
+  struct cuzk_engine_view v;
+  assert_int_equal(cuzk_engine_view(b.e, &v), CUZK_OK);
+  assert_true(v.journal_healthy);
+  cuzk_engine_view_clear(&v);
+  ticket_clear(&t);
+  end(&b, &j);
+}
+
 static void test_ended_jobs_are_forgotten(void **state) {
   (void)state;
   struct bench b;
@@ -416,7 +439,8 @@ int main(void) {
       cmocka_unit_test(test_a_job_goes_on_after_a_restart),       cmocka_unit_test(test_all_partitions_done_before_the_restart),
       cmocka_unit_test(test_a_missing_payload_fails_its_job),     cmocka_unit_test(test_a_full_disk_refuses_and_leaves_nothing),
       cmocka_unit_test(test_a_result_waits_for_the_journal),      cmocka_unit_test(test_patience_ends),
-      cmocka_unit_test(test_ended_jobs_are_forgotten),            cmocka_unit_test(test_drain_keeps_queued_jobs),
+      cmocka_unit_test(test_a_job_taken_over_by_another_owner),   cmocka_unit_test(test_ended_jobs_are_forgotten),
+      cmocka_unit_test(test_drain_keeps_queued_jobs),
   };
   return cmocka_run_group_tests_name("engine_journal", tests, NULL, NULL);
 }
