@@ -462,7 +462,7 @@ static enum cuzk_status read_toml(struct reader *r, const char *text, size_t n) 
   switch (cuzk_toml_walk(text, n, on_value, r, &line, &column, why)) {
     case CUZK_TOML_NOMEM: return cuzk_fail(r->d, CUZK_E_NOMEM, "%s: no memory to read it", r->name);
     case CUZK_TOML_SYNTAX:
-      if (!r->is_file) return cuzk_fail(r->d, r->bad, "%s: not TOML: %s", r->name, why);
+      if (!r->is_file || !line) return cuzk_fail(r->d, r->bad, "%s: not TOML: %s", r->name, why);
       return cuzk_fail(r->d, r->bad, "%s:%u: column %u: not TOML: %s", r->name, line, column, why);
     default: return r->st;
   }

@@ -249,6 +249,7 @@ static void wrong_values_are_refused(void **state) {
       {"[daemon]\nzzzzzzzzzzzzzzzz = 1", "there is no key daemon.zzzzzzzzzzzzzzzz"},
       {"daemon = 5", "daemon is a section|[daemon]"},
       {"[daemon]\nlisten = 'a", "f.toml:2|not TOML"},
+      {"[::1]:9820", "f.toml|not TOML"},
       {"[daemon]\nresult_max = 5\nresult_max = 6", "f.toml:3|not TOML"},
       {"[daemon]\nlisten = 'nowhere'", "f.toml:2: daemon.listen: \"nowhere\" is no address|unix:///PATH or HOST:PORT"},
       {"[daemon]\nlisten = \"a\\nb\"", "control character"},
