@@ -7,13 +7,13 @@ struct plan {
   enum cuzk_fake_stage stage;
   enum cuzk_fake_fault fault;
   int partition, device;
+  unsigned kind; /* 0: any */
   atomic_int left;
 };
 
 static enum cuzk_fake_fault planned(void *user, enum cuzk_fake_stage stage, const struct cuzk_request *rq, unsigned partition, int device) {
-  (void)rq;
   struct plan *p = user;
-  if (stage != p->stage || (p->partition >= 0 && stage != CUZK_FAKE_OPEN && stage != CUZK_FAKE_LOAD && partition != (unsigned)p->partition) ||
+  if (stage != p->stage || (p->kind && rq && rq->f.kind != p->kind) || (p->partition >= 0 && stage != CUZK_FAKE_OPEN && stage != CUZK_FAKE_LOAD && partition != (unsigned)p->partition) ||
       (p->device >= 0 && device != p->device))
     return CUZK_FAKE_OK;
   return atomic_fetch_sub(&p->left, 1) > 0 ? p->fault : CUZK_FAKE_OK;
@@ -107,7 +107,7 @@ static void test_retry_prefers_another_device(void **state) {
 
 static void test_out_of_device_memory_is_tried_alone(void **state) {
   (void)state;
-  struct plan p = {.stage = CUZK_FAKE_KERNELS, .fault = CUZK_FAKE_OOM, .partition = 2, .device = -1};
+  struct plan p = {.stage = CUZK_FAKE_KERNELS, .fault = CUZK_FAKE_OOM, .partition = 2, .device = -1, .kind = POREP};
   struct bench b;
   atomic_init(&p.left, 1);
   start(&b, &p, 1);
