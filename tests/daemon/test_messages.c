@@ -282,6 +282,8 @@ static void reflection_describes_what_is_served(void **state) {
   assert_file(4, "cuzk.v1.AwaitProofResponse.Status", proving);
   assert_file(4, "cuzk.v1.Priority", proving);
   assert_file(4, "grpc.health.v1.Health", health);
+  assert_file(4, "grpc.reflection.v1.ServerReflection", "grpc/reflection/v1/reflection.proto");
+  assert_file(4, "grpc.reflection.v1alpha.ServerReflection", "grpc/reflection/v1alpha/reflection.proto");
   assert_file(4, "cuzk.v1", NULL);
   assert_file(4, "cuzk.v1.", NULL);
   assert_file(4, "cuzk.v1.Nothing", NULL);
