@@ -57,10 +57,11 @@ struct health_watch {
 
 struct cuzk_service {
   struct cuzk_service_options o;
-  pthread_mutex_t lock; /* guards lanes, n_calls, stop */
+  pthread_mutex_t lock; /* guards lanes, n_calls, message_bytes, stop */
   pthread_cond_t idle;
   struct lane lane[N_LANES];
   size_t n_calls;
+  uint64_t message_bytes; /* of messages that calls hold */
   bool stop;
   atomic_bool draining;
   struct cuzk_rpc_server *_Atomic server;
@@ -98,12 +99,22 @@ static char *dup_slice(struct cuzk_slice s) {
 
 /* ---- life of a call ---- */
 
+/* Gives the message's memory back, and its share of the service's. */
+static void drop_message(struct call *c) {
+  if (!c->message) return;
+  cuzk_free(c->message);
+  c->message = NULL;
+  (void)pthread_mutex_lock(&c->s->lock);
+  c->s->message_bytes -= c->n;
+  (void)pthread_mutex_unlock(&c->s->lock);
+}
+
 static void call_put(struct call *c) {
   if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
   struct cuzk_service *s = c->s;
   cuzk_rpc_handle_release(&c->handle);
   (void)pthread_mutex_destroy(&c->lock);
-  cuzk_free(c->message);
+  drop_message(c);
   cuzk_free(c->result_of);
   cuzk_free(c);
   (void)pthread_mutex_lock(&s->lock);
@@ -128,14 +139,21 @@ static void call_ended(void *user, bool delivered) {
 }
 
 static void hand_over(struct cuzk_service *s, struct cuzk_rpc_call *rpc, unsigned lane, task_fn *run) {
+  size_t n;
+  (void)cuzk_rpc_call_message(rpc, &n);
+  /* What the transport has received it no longer counts; a flood of large messages must not pile up here instead. One always passes. */
+  (void)pthread_mutex_lock(&s->lock);
+  bool full = s->message_bytes > 0 && (s->message_bytes >= s->o.max_pending_bytes || n > s->o.max_pending_bytes - s->message_bytes);
+  (void)pthread_mutex_unlock(&s->lock);
   struct call *c = cuzk_calloc(1, sizeof *c);
   if (c && pthread_mutex_init(&c->lock, NULL) != 0) {
     cuzk_free(c);
     c = NULL;
   }
   struct cuzk_rpc_handle *handle = cuzk_rpc_call_handle(rpc);
-  if (!c || !handle) {
-    if (handle) cuzk_rpc_reply(handle, CUZK_GRPC_RESOURCE_EXHAUSTED, "no memory for a call", NULL, 0, 0);
+  if (!c || !handle || full) {
+    const char *text = full ? "too many requests are being admitted at the same time" : "no memory for a call";
+    if (handle) cuzk_rpc_reply(handle, CUZK_GRPC_RESOURCE_EXHAUSTED, text, NULL, 0, full ? s->o.retry_after_ms : 0);
     cuzk_rpc_handle_release(&handle);
     if (c) (void)pthread_mutex_destroy(&c->lock);
     cuzk_free(c);
@@ -153,6 +171,7 @@ static void hand_over(struct cuzk_service *s, struct cuzk_rpc_call *rpc, unsigne
   cuzk_rpc_call_on_end(rpc, call_ended, c);
   (void)pthread_mutex_lock(&s->lock);
   s->n_calls++;
+  if (c->message) s->message_bytes += c->n;
   *s->lane[lane].last = c;
   s->lane[lane].last = &c->next;
   (void)pthread_cond_signal(&s->lane[lane].cond);
@@ -218,8 +237,7 @@ static bool submit(struct call *c, struct cuzk_submitted *out) {
     st = id ? cuzk_request_create(&rq, &m.fields) : CUZK_E_NOMEM;
   }
   if (st == CUZK_OK) {
-    cuzk_free(c->message);
-    c->message = NULL;
+    drop_message(c);
     struct cuzk_submit s = {.request_id = id, .priority = m.priority, .from_prove = c->prove, .request = rq};
     st = cuzk_engine_submit(c->s->o.engine, &s, out, &why, &d);
     done = st == CUZK_OK;
@@ -651,6 +669,7 @@ enum cuzk_status cuzk_service_create(struct cuzk_service **out, const struct cuz
   struct cuzk_service *s = cuzk_calloc(1, sizeof *s);
   if (!s) return CUZK_E_NOMEM;
   s->o = *o;
+  if (!s->o.max_pending_bytes) s->o.max_pending_bytes = UINT64_C(1) << 30;
   if (!s->o.retry_after_ms) s->o.retry_after_ms = DEFAULT_RETRY_MS;
   /* With default attributes these cannot fail on Linux. */
   (void)pthread_mutex_init(&s->lock, NULL);

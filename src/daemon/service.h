@@ -18,6 +18,7 @@ struct cuzk_service_options {
   struct cuzk_engine *engine;
   const struct cuzk_kind_names *kinds; /* 4 rows, of the prover */
   unsigned admit_threads, control_threads, preload_threads; /* 0: 2, 2, 4 */
+  uint64_t max_pending_bytes; /* of requests that wait for admission or are being admitted; over that RESOURCE_EXHAUSTED; 0: 1 GiB */
   uint64_t retry_after_ms;                                  /* told when the queue is full; 0: 5 s */
 };
 /** Starts the service's threads. Errors: E_NOMEM. */

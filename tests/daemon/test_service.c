@@ -33,7 +33,7 @@ static void world_init(struct world *w) {
 
 static void world_start(struct world *w) {
   bench_start(&w->b);
-  struct cuzk_service_options so = {.clock = w->b.clock, .engine = w->b.e, .kinds = w->b.o.prover.ops->kinds};
+  struct cuzk_service_options so = {.clock = w->b.clock, .engine = w->b.e, .kinds = w->b.o.prover.ops->kinds, .max_pending_bytes = 5 * MIB};
   assert_int_equal(cuzk_service_create(&w->service, &so), CUZK_OK);
   struct cuzk_detail d = {{0}};
   struct cuzk_rpc_options ro = {.user = w->service, .max_message_bytes = 8 * MIB};
@@ -587,6 +587,50 @@ static void stopped_jobs_are_unavailable(void **state) {
   world_end(&w);
 }
 
+struct sending {
+  struct world *w;
+  pthread_t thread;
+  enum cuzk_grpc_code code;
+};
+
+/* A large request of a kind that there is not: refused when it is looked at. */
+static void *send_large(void *arg) {
+  struct sending *p = arg;
+  size_t n = 4 * MIB;
+  uint8_t *body = calloc(n, 1);
+  if (!body) return NULL;
+  static const uint8_t head[] = {0x10, 9, 0x52, 0xf9, 0xff, 0xff, 0x01}; /* field 10, the rest */
+  memcpy(body, head, sizeof head);
+  struct cuzk_rpc_answer a = {.code = CUZK_GRPC_UNKNOWN};
+  struct cuzk_detail d;
+  p->code = cuzk_rpc_client_call(p->w->client, SERVICE "SubmitProof", body, n, 0, NULL, &a, &d) == CUZK_OK ? a.code : CUZK_GRPC_UNKNOWN;
+  cuzk_rpc_answer_clear(&a);
+  free(body);
+  return NULL;
+}
+
+/* However many come at once, each is either looked at or told to come back, and all memory is given back. */
+static void floods_are_bounded(void **state) {
+  (void)state;
+  struct world w = {0};
+  world_init(&w);
+  world_start(&w);
+  struct sending p[8];
+  for (unsigned i = 0; i < 8; i++) {
+    p[i] = (struct sending){.w = &w};
+    assert_int_equal(pthread_create(&p[i].thread, NULL, send_large, &p[i]), 0);
+  }
+  unsigned looked_at = 0;
+  for (unsigned i = 0; i < 8; i++) {
+    assert_int_equal(pthread_join(p[i].thread, NULL), 0);
+    assert_true(p[i].code == CUZK_GRPC_INVALID_ARGUMENT || p[i].code == CUZK_GRPC_RESOURCE_EXHAUSTED);
+    looked_at += p[i].code == CUZK_GRPC_INVALID_ARGUMENT;
+  }
+  assert_true(looked_at >= 1);
+  free(prove(&w, "after", POREP, 1));
+  world_end(&w);
+}
+
 int main(void) {
   test_seed();
   (void)signal(SIGPIPE, SIG_IGN);
@@ -595,6 +639,7 @@ int main(void) {
       cmocka_unit_test(failed_proofs_are_answers), cmocka_unit_test(one_id_two_payloads),
       cmocka_unit_test(same_key_rules),      cmocka_unit_test(reset_makes_an_orphan),
       cmocka_unit_test(draining),            cmocka_unit_test(stopped_jobs_are_unavailable),
+      cmocka_unit_test(floods_are_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
