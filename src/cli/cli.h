@@ -25,7 +25,7 @@
   X(C1, "c1", "FILE", "phase-1 output (JSON), bare or in Curio's wrapper")                                         \
   X(CIRCUIT, "circuit", "NAME", "the circuit that the parameters are for")                                         \
   X(COMPACT, "compact", "FILE", "evaluate by way of this compact circuit (.r1cs), on all threads")                  \
-  X(DEVICE, "device", "NAME", "what proves: cpu, cuda:N, or auto (the default): a GPU if there is one")              \
+  X(DEVICE, "device", "NAME", "what computes: cpu, cuda:N, or auto (the default): a GPU if there is one")            \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
   X(GROUP, "group", "g1|g2", "group of the sums (default g1)")                                                     \
   X(HELP, "help", "", "print this help")                                                                           \
@@ -113,7 +113,7 @@ cli_run_fn cli_params_generate, cli_params_inspect, cli_params_check;
 cli_run_fn cli_circuit_list, cli_circuit_digest, cli_circuit_count, cli_circuit_check, cli_circuit_witness;
 cli_run_fn cli_circuit_compile, cli_circuit_inspect;
 cli_run_fn cli_prove, cli_verify;
-cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove;
+cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove, cli_bench_gpu;
 cli_run_fn cli_synth_porep, cli_synth_files;
 cli_run_fn cli_version, cli_help;
 

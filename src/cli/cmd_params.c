@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "circuits/circuit.h"
-#include "cli/cli.h"
+#include "cli/cmd_gpu.h"
 #include "groth16/params.h"
 #include "hash/blake2b.h"
 #include "hash/sha256.h"
@@ -132,8 +131,7 @@ enum cuzk_status cli_params_generate(struct cli *c) {
       goto out;
     }
   }
-  const struct cuzk_system system = cuzk_circuit_system(k);
-  CUZK_TRY(cuzk_params_generate(path, &system, &toxic, sha256, c->pool, &c->progress, &c->detail));
+  CUZK_TRY(cli_params_make(c, k, path, &toxic, sha256));
   cli_meter_end(c);
   cuzk_secret_clear(&toxic, sizeof toxic);
   CUZK_TRY(cuzk_params_open(&p, path, &c->detail));

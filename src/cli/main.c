@@ -40,12 +40,13 @@
   "circuit, but neither a sector nor data is behind it. The same options give the same bytes. Miner 1000 unless told."
 
 const struct cli_command cli_commands[] = {
-    {"params", "generate", "NAME", 1, 1, CLI_BIT(TOXIC_WASTE) | CLI_BIT(OUT) | CLI_BIT(VK) | CLI_BIT(AGAINST), CLI_BIT(OUT),
+    {"params", "generate", "NAME", 1, 1, CLI_BIT(TOXIC_WASTE) | CLI_BIT(OUT) | CLI_BIT(VK) | CLI_BIT(AGAINST) | CLI_BIT(DEVICE), CLI_BIT(OUT),
      "make proving parameters of a circuit",
      "Makes the parameter file of circuit NAME, byte for byte what bellperson makes of the same toxic waste. Without\n"
      "--toxic-waste the waste is drawn from the operating system and forgotten. Such parameters are for tests and\n"
      "measurements: whoever made them could have kept the waste, and could forge proofs with it.\n"
-     "--vk also writes the verifying key as a file of its own. The files are replaced only when complete.",
+     "--vk also writes the verifying key as a file of its own. The files are replaced only when complete. The bytes do not\n"
+     "depend on --device.",
      cli_params_generate},
     {"params", "inspect", "FILE", 1, 1, CLI_BIT(NO_DIGESTS) | CLI_BIT(AGAINST), 0,
      "print counts, offsets and digests of a parameter file",
@@ -142,6 +143,10 @@ const struct cli_command cli_commands[] = {
      cli_bench_msm},
     {"bench", "pairing", "", 0, 0, CLI_BIT(RUNS) | CLI_BIT(PEER), 0, "measure the pairing", "One optimal ate pairing.",
      cli_bench_pairing},
+    {"bench", "gpu", "", 0, 0, CLI_BIT(DEVICE) | CLI_BIT(LOG2), 0, "measure the kernels of a CUDA device",
+     "Rates of field arithmetic and copies, transforms, sums, multiples and decoding up to 2^N elements (default and at most\n"
+     "27; 16 at least), each beside its floor: what the device's multipliers or its memory need for it at the least.",
+     cli_bench_gpu},
     {"bench", "prove", "[KIND]", 0, 1, WITNESS_OPTIONS | CLI_BIT(DEVICE) | CLI_BIT(PARAMS) | CLI_BIT(RUNS) | CLI_BIT(PEER), 0,
      "measure a whole proof",
      "KIND is porep (the default) with --c1 FILE, or winning-post, window-post or snap with --meta META --vanilla FILE...: reads and\n"
