@@ -4,7 +4,7 @@
  *
  *   gpu_prove CIRCUIT [params=FILE] [r1cs=FILE] [host] [rounds=N] [limit=MIB]... [unsat] [device=N] [seed=N]
  *
- * CIRCUIT: a PoRep or a gadget. params: made on the host if the file is not there. r1cs: the compact circuit, else compiled. host: proves
+ * CIRCUIT: any; its sector is synthetic. params: made on the host if the file is not there. r1cs: the compact circuit, else compiled. host: proves
  * on the host, too, and compares. rounds: all partitions so often, for sustained times. limit: device memory, once more for each. unsat:
  * a witness with one bit flipped must be refused at the same constraint. */
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include "circuits/synthesis.h"
 #include "device/device.h"
 #include "groth16/prove.h"
-#include "inputs/c1.h"
+#include "inputs/kinds.h"
 #include "synth/synth.h"
 
 static struct cuzk_detail detail;
@@ -28,7 +28,7 @@ static const struct cuzk_circuit *circuit;
 static struct cuzk_compact *compact;
 static struct cuzk_shape shape;
 static struct cuzk_params *params;
-static struct cuzk_c1 *c1;
+static struct cuzk_inputs *inputs;
 static struct cuzk_packed *witness; /* one a partition */
 static unsigned n_partitions = 1;
 static unsigned failures;
@@ -105,24 +105,50 @@ static void open_params(const char *path) {
   printf("%s: %.2f GB, opened in %.2f s\n", path, (double)params->n_bytes * 1e-9, now() - t0);
 }
 
+/* Files of a synthetic sector: records, and the statement, which comes last. */
+struct files {
+  struct cuzk_blobs blobs;
+  struct cuzk_statement statement;
+};
+
+static enum cuzk_status take_file(void *user, const char *name, const void *p, size_t n, struct cuzk_detail *d) {
+  struct files *f = user;
+  if (strstr(name, ".json")) return cuzk_statement_read(&f->statement, &f->blobs, p, n, name, d);
+  return cuzk_blobs_add(&f->blobs, p, n, name, d);
+}
+
+static void open_inputs(uint64_t seed) {
+  struct cuzk_synth o = {.sector_bytes = circuit->sector_bytes, .seed = seed, .miner = 1000, .sector_number = 1, .partition = -1};
+  struct cuzk_input_source from = {.c1_name = "synthetic sector"};
+  struct files f = {0};
+  char *text = NULL;
+  f.statement.registered = -1;
+  if (circuit->kind == CUZK_KIND_POREP) {
+    MUST(cuzk_synth_porep(&text, &from.c1_bytes, &o, pool, &detail));
+    from.c1 = (const uint8_t *)text;
+  } else {
+    if (circuit->kind == CUZK_KIND_UPDATE)
+      MUST(cuzk_synth_update(&o, pool, take_file, &f, &detail));
+    else
+      MUST(cuzk_synth_post(circuit->kind, &o, pool, take_file, &f, &detail));
+    from.statement = &f.statement;
+    from.vanilla = &f.blobs;
+  }
+  MUST(cuzk_inputs_open(&inputs, cuzk_proof_kind_of(circuit->kind), &from, &detail));
+  n_partitions = inputs->n_partitions;
+  cuzk_blobs_clear(&f.blobs);
+  cuzk_statement_clear(&f.statement);
+  cuzk_free(text);
+}
+
 static void make_witnesses(uint64_t seed) {
   double t0 = now();
-  if (circuit->kind == CUZK_KIND_POREP) {
-    const struct cuzk_synth o = {.sector_bytes = circuit->sector_bytes, .seed = seed, .miner = 1000, .sector_number = 1, .partition = -1};
-    char *text;
-    size_t n;
-    MUST(cuzk_synth_porep(&text, &n, &o, pool, &detail));
-    MUST(cuzk_c1_read(&c1, (const uint8_t *)text, n, "synthetic sector", &detail));
-    cuzk_free(text);
-    n_partitions = c1->n_partitions;
-  } else if (circuit->kind != CUZK_KIND_GADGET) {
-    die("a PoRep or a gadget is wanted");
-  }
+  if (circuit->kind != CUZK_KIND_GADGET) open_inputs(seed);
   printf("synthetic sector in %.2f s\n", now() - t0);
   t0 = now();
   witness = cuzk_calloc(n_partitions, sizeof *witness);
   for (unsigned k = 0; k < n_partitions; k++)
-    MUST(cuzk_circuit_assign_packed(circuit, c1 ? (const void *)&c1->partitions[k] : NULL, &witness[k], pool, NULL, &detail));
+    MUST(cuzk_circuit_assign_packed(circuit, inputs ? cuzk_inputs_witness(inputs, k) : NULL, &witness[k], pool, NULL, &detail));
   printf("%u witnesses in %.2f s (%u field elements each)\n", n_partitions, now() - t0, witness[0].n_fields);
 }
 
@@ -327,7 +353,7 @@ int main(int argc, char **argv) {
   cuzk_free(got);
   for (unsigned k = 0; k < n_partitions; k++) cuzk_packed_clear(&witness[k]);
   cuzk_free(witness);
-  cuzk_c1_free(&c1);
+  cuzk_inputs_close(&inputs);
   cuzk_params_close(&params);
   cuzk_shape_clear(&shape);
   cuzk_compact_destroy(&compact);
