@@ -19,6 +19,7 @@ struct cuzk_device_work {
   struct cuzk_proof_sums sums;
   struct cuzk_work_times times;
   double start_ms; /* host time of start */
+  const struct cuzk_progress *watched; /* or NULL */
 };
 
 static double now_ms(void) {
@@ -261,8 +262,10 @@ struct run {
   struct cuzk_detail *d;
 };
 
-static enum cuzk_status stopped(const struct run *r) {
-  if (!r->stop || !atomic_load_explicit(r->stop, memory_order_relaxed)) return CUZK_OK;
+/* Reports, and asks whether to go on. */
+static enum cuzk_status report(const struct run *r, const char *stage, uint64_t done, uint64_t total, const char *unit) {
+  const bool stop = r->stop && atomic_load_explicit(r->stop, memory_order_relaxed);
+  if (!stop && cuzk_progress(r->w->watched, stage, done, total, unit)) return CUZK_OK;
   return cuzk_fail(r->d, CUZK_E_CANCELLED, "the proof was cancelled");
 }
 
@@ -413,6 +416,7 @@ out:
 }
 
 static enum cuzk_status sum_section(struct run *r, struct sum *to, enum cuzk_section s) {
+  static const char *const stages[CUZK_N_SECTIONS] = {"sum h", "sum l", "sum a", "sum b_g1", "sum b_g2"};
   struct cuda_section *x = &r->key->section[s];
   struct piece p = {0}, next;
   size_t most;
@@ -431,7 +435,7 @@ static enum cuzk_status sum_section(struct run *r, struct sum *to, enum cuzk_sec
   bool more = next_piece(r, s, most, &p);
   if (more) CUZK_TRY(piece_bases(r, s, &p, turn, &bases));
   while (more) {
-    CUZK_TRY(stopped(r));
+    CUZK_TRY(report(r, stages[s], p.first, x->count - x->n_inputs, "points"));
     if (!x->resident) CUZK_TRY(cuzk_cuda_kernels_after(r->gpu, r->key->dev->lane[0], r->d));
     next = p;
     more = next_piece(r, s, most, &next);
@@ -448,6 +452,7 @@ static enum cuzk_status sum_section(struct run *r, struct sum *to, enum cuzk_sec
     bases = bases_next;
   }
   if (!x->resident && !x->pinned) CUZK_TRY(cuda_met(r->key, s, r->d));
+  CUZK_TRY(report(r, stages[s], x->count - x->n_inputs, x->count - x->n_inputs, "points"));
 out:
   return st;
 }
@@ -477,6 +482,8 @@ static enum cuzk_status run_polynomial(struct run *r) {
   uint64_t bad;
   bool top_is_zero = false;
   enum cuzk_status st;
+  const uint64_t rows = key->shape->n_rows;
+  CUZK_TRY(report(r, "evaluate", 0, rows, "constraints"));
   CUZK_TRY(open_vectors(key, narrow ? 2 : 3, r->d));
   void *const *v = key->dev->vec.v;
   void *const all[3] = {v[0], v[1], narrow ? NULL : v[2]}, *const c_only[3] = {NULL, NULL, v[1]};
@@ -489,7 +496,8 @@ static enum cuzk_status run_polynomial(struct run *r) {
     if (cuzk_compact_region(key->circuit, bad, region, sizeof region, NULL) != CUZK_OK) region[0] = 0;
     return cuzk_fail(r->d, CUZK_E_UNSAT, "constraint %llu in %s does not hold", (unsigned long long)bad, region);
   }
-  CUZK_TRY(stopped(r));
+  CUZK_TRY(report(r, "evaluate", rows, rows, "constraints"));
+  CUZK_TRY(report(r, "h polynomial", 0, rows, "rows"));
   if (narrow) {
     CUZK_TRY(cuzk_cuda_h_product(r->gpu, v[0], v[1], key->log2_n, r->d));
     CUZK_TRY(cuzk_cuda_rows_evaluate(r->gpu, key->rows, &r->z, c_only, key->log2_n, row_bad, r->d));
@@ -499,6 +507,7 @@ static enum cuzk_status run_polynomial(struct run *r) {
   }
   if (!top_is_zero)
     return cuzk_fail(r->d, CUZK_E_UNSAT, "the rows' values do not satisfy A B = C: the quotient has a remainder");
+  CUZK_TRY(report(r, "h polynomial", rows, rows, "rows"));
   /* Streamed points come in the file's order. */
   if (!key->section[CUZK_SECTION_H].resident) CUZK_TRY(cuzk_cuda_bit_reverse(r->gpu, v[0], key->log2_n, r->d));
 out:
@@ -573,6 +582,8 @@ static enum cuzk_status cuda_kernels(struct cuzk_device_work *w, const atomic_bo
   return st;
 }
 
+static void cuda_watch(struct cuzk_device_work *w, const struct cuzk_progress *progress) { w->watched = progress; }
+
 static void cuda_times(const struct cuzk_device_work *w, struct cuzk_work_times *out) { *out = w->times; }
 
 static enum cuzk_status cuda_finish(struct cuzk_device_work **work, const cuzk_fr *r, const cuzk_fr *s, struct cuzk_proof *out,
@@ -607,5 +618,6 @@ const struct cuzk_device_ops cuzk_device_cuda = {
     .kernels = cuda_kernels,
     .finish = cuda_finish,
     .abort = cuda_abort,
+    .watch = cuda_watch,
     .times = cuda_times,
 };
