@@ -57,6 +57,7 @@ constexpr unsigned LEAN_LOG = 20;
 struct cuzk_cuda {
   int device = 0;
   int multiprocessors = 0;
+  int pairs_ahead = 0; /* 1: additions of gathered points copy operands ahead, 2: others do; needs shared memory (msm.cuh) */
   cudaStream_t stream = nullptr;
   cudaEvent_t events[16] = {nullptr};
   char *work = nullptr; /* grows, never shrinks before trim */
@@ -64,6 +65,7 @@ struct cuzk_cuda {
   char *side = nullptr; /* what a sum gathers before it takes the work area; as work */
   size_t side_bytes = 0;
   size_t work_bound = 0; /* sums take smaller groups of windows rather than a larger work area; 0: no bound */
+  bool small_shared = false; /* less than AMPLE_SHARED_BYTES for a block */
   bool lean = false;     /* tables of transforms are built lean */
   void *pinned = nullptr; /* small results */
   cudaEvent_t marks[16] = {nullptr};
@@ -76,7 +78,8 @@ struct cuzk_cuda {
 
 namespace cuzk_gpu {
 constexpr size_t PINNED_BYTES = 1 << 20;
-constexpr int NEEDED_SHARED_BYTES = 96 << 10;
+/* Shared memory of a block: what some kernels take where there is so much, and what there must be (Turing). */
+constexpr int AMPLE_SHARED_BYTES = 96 << 10, NEEDED_SHARED_BYTES = 64 << 10;
 
 /** Device memory under the context's limit; all of it goes through these. From any thread. */
 cuzk_status device_malloc(cuzk_cuda *c, void **out, size_t bytes, cuzk_detail *d);

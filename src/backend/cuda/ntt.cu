@@ -19,9 +19,16 @@ namespace {
 constexpr int THREADS = 256;
 constexpr int TILE = 2048;
 constexpr unsigned TILE_LOG = 11;
-constexpr int PADDED = TILE + TILE / 8; /* four elements after every 32, against bank conflicts of groups of four */
-constexpr size_t SHARED = (size_t)PADDED * 32;
-static_assert(SHARED <= NEEDED_SHARED_BYTES, "shared memory of a block");
+/* Four elements after every 32, against bank conflicts of groups of four; none where a block has 64 KiB (Turing), all of which the
+ * elements take. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int PADDING = 0;
+#else
+constexpr int PADDING = 4;
+#endif
+constexpr int PADDED = TILE + TILE / 32 * PADDING;
+constexpr size_t SHARED = (size_t)TILE / 8 * 9 * 32, SHARED_SMALL = (size_t)TILE * 32;
+static_assert(SHARED <= AMPLE_SHARED_BYTES && SHARED_SMALL <= NEEDED_SHARED_BYTES, "shared memory of a block");
 
 struct PassArgs {
   Fr *v;
@@ -34,7 +41,7 @@ struct PassArgs {
   Fr w4, w8, w8_3;
 };
 
-__device__ __forceinline__ int padded(int i) { return i + (i >> 5) * 4; }
+__device__ __forceinline__ int padded(int i) { return i + (i >> 5) * PADDING; }
 
 __device__ __forceinline__ void put(uint4 *sh, int i, const Fr &x) {
   const int p = padded(i);
@@ -529,8 +536,9 @@ cuzk_status transform(cuzk_cuda *c, Fr *v, unsigned log_n, cuzk_cuda_ntt_kind ki
     CUZK_LAUNCHED("small_transform");
     return CUZK_OK;
   }
-  CUZK_CUDA(cudaFuncSetAttribute(pass_dif, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)SHARED));
-  CUZK_CUDA(cudaFuncSetAttribute(pass_dit, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)SHARED));
+  const size_t shared = c->small_shared ? SHARED_SMALL : SHARED;
+  CUZK_CUDA(cudaFuncSetAttribute(pass_dif, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  CUZK_CUDA(cudaFuncSetAttribute(pass_dit, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
   PassArgs a;
   a.v = v;
   a.rounds = t.rounds;
@@ -553,9 +561,9 @@ cuzk_status transform(cuzk_cuda *c, Fr *v, unsigned log_n, cuzk_cuda_ntt_kind ki
     };
     if (!dif) lean_boundary();
     if (dif)
-      pass_dif<<<blocks, THREADS, SHARED, c->stream>>>(a);
+      pass_dif<<<blocks, THREADS, shared, c->stream>>>(a);
     else
-      pass_dit<<<blocks, THREADS, SHARED, c->stream>>>(a);
+      pass_dit<<<blocks, THREADS, shared, c->stream>>>(a);
     if (dif) lean_boundary();
     CUZK_LAUNCHED(dif ? "pass_dif" : "pass_dit");
   }

@@ -8,7 +8,7 @@
 namespace cuzk_gpu {
 namespace {
 
-constexpr int TILE = 8192, PART_THREADS = 512, PER_THREAD = TILE / PART_THREADS;
+constexpr int PART_THREADS = 512, PER_THREAD = 16, PER_THREAD_SMALL = 8; /* entries of a tile; where shared memory is 64 KiB */
 constexpr int FINE_THREADS = 1024;
 constexpr uint32_t NONE = 0xffffffffu;
 constexpr uint32_t MAX_HIGH = 11, MAX_LOW = 13;
@@ -95,19 +95,23 @@ __global__ void scan_kernel(uint32_t *base, uint32_t *cursor, const uint32_t *co
   if (threadIdx.x == 0) base[n] = before;
 }
 
+template <int TILE>
 struct PartShared {
   uint32_t start[1 << MAX_HIGH], goal[1 << MAX_HIGH];
   uint32_t value[TILE];
   uint16_t low[TILE], bin[TILE];
 };
 
-static_assert(sizeof(PartShared) <= NEEDED_SHARED_BYTES, "shared memory of a block");
+static_assert(sizeof(PartShared<PER_THREAD * PART_THREADS>) <= AMPLE_SHARED_BYTES, "shared memory of a block");
+static_assert(sizeof(PartShared<PER_THREAD_SMALL * PART_THREADS>) <= NEEDED_SHARED_BYTES - 1024, "shared memory of a block");
 
+template <int PER_THREAD>
 __global__ void __launch_bounds__(PART_THREADS)
     partition_kernel(uint32_t *out_value, uint16_t *out_low, uint32_t *cursor, const uint32_t *digits, size_t n,
                      uint32_t low_bits, uint32_t high_bits) {
+  constexpr int TILE = PER_THREAD * PART_THREADS;
   extern __shared__ uint32_t raw[];
-  PartShared &sh = *reinterpret_cast<PartShared *>(raw);
+  PartShared<TILE> &sh = *reinterpret_cast<PartShared<TILE> *>(raw);
   const uint32_t bins = 1u << high_bits;
   digits += (size_t)blockIdx.y * n;
   cursor += blockIdx.y << high_bits;
@@ -380,8 +384,18 @@ cuzk_status run_digits(cuzk_cuda *c, uint32_t *digits, const Fr *s, size_t n, co
   return CUZK_OK;
 }
 
-cuzk_status run_sort(cuzk_cuda *c, const SortPlan &p, const SortArrays &a, const uint32_t *digits, cuzk_detail *d) {
+template <int PER>
+static cuzk_status run_partition(cuzk_cuda *c, const SortPlan &p, const SortArrays &a, const uint32_t *digits, cuzk_detail *d) {
+  constexpr int TILE = PER * PART_THREADS;
   const unsigned tiles = (unsigned)((p.n + TILE - 1) / TILE);
+  CUZK_CUDA(cudaFuncSetAttribute(partition_kernel<PER>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(PartShared<TILE>)));
+  partition_kernel<PER><<<dim3(tiles, p.windows), PART_THREADS, sizeof(PartShared<TILE>), c->stream>>>(
+      a.part_value, a.part_low, a.bin_cursor, digits, p.n, p.low_bits, p.high_bits);
+  CUZK_LAUNCHED("partition_kernel");
+  return CUZK_OK;
+}
+
+cuzk_status run_sort(cuzk_cuda *c, const SortPlan &p, const SortArrays &a, const uint32_t *digits, cuzk_detail *d) {
   CUZK_CUDA(cudaMemsetAsync(a.bin_count, 0, p.bins * sizeof(uint32_t), c->stream));
   CUZK_CUDA(cudaMemsetAsync(a.max_count, 0, sizeof(uint32_t), c->stream));
   CUZK_CUDA(cudaMemsetAsync(a.list_count, 0, 64 * sizeof(uint32_t), c->stream));
@@ -391,10 +405,10 @@ cuzk_status run_sort(cuzk_cuda *c, const SortPlan &p, const SortArrays &a, const
   CUZK_LAUNCHED("histogram_kernel");
   scan_kernel<<<1, 1024, 0, c->stream>>>(a.bin_base, a.bin_cursor, a.bin_count, p.bins);
   CUZK_LAUNCHED("scan_kernel");
-  CUZK_CUDA(cudaFuncSetAttribute(partition_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(PartShared)));
-  partition_kernel<<<dim3(tiles, p.windows), PART_THREADS, sizeof(PartShared), c->stream>>>(
-      a.part_value, a.part_low, a.bin_cursor, digits, p.n, p.low_bits, p.high_bits);
-  CUZK_LAUNCHED("partition_kernel");
+  if (c->small_shared)
+    CUZK_STATUS_TRY(run_partition<PER_THREAD_SMALL>(c, p, a, digits, d));
+  else
+    CUZK_STATUS_TRY(run_partition<PER_THREAD>(c, p, a, digits, d));
   unsigned fine_blocks = (unsigned)c->multiprocessors;
   if (fine_blocks > p.bins) fine_blocks = p.bins;
   fine_kernel<<<fine_blocks, FINE_THREADS, sizeof(uint32_t) << p.low_bits, c->stream>>>(
