@@ -164,6 +164,10 @@ static enum cuzk_status real_synth(void *self, void *inputs, void *srs, unsigned
     goto out;
   }
   CUZK_TRY(cuzk_circuit_assign_packed(x->in->circuit, witness, &w->z, p->pool, real_progress(&watch, stop), d));
+  if (stop && atomic_load(stop)) { /* a small circuit may be done before anybody asks */
+    st = cuzk_fail(d, CUZK_E_CANCELLED, "cancelled during synthesis");
+    goto out;
+  }
   /* the verifier derives the public inputs from the challenges: another value would make a proof that nobody accepts */
   for (size_t i = 0; i < x->n_public; i++) {
     if (cuzk_fr_eq(&x->u[partition * x->n_public + i], &w->z.inputs[1 + i])) continue;
