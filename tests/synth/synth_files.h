@@ -44,7 +44,7 @@ static enum cuzk_status generate(enum cuzk_kind kind, const struct cuzk_synth *o
 }
 
 static struct cuzk_inputs *open_files(enum cuzk_kind kind, const struct files *f) {
-  const struct cuzk_input_source from = {NULL, &f->meta, &f->records};
+  const struct cuzk_input_source from = {.statement = &f->meta, .vanilla = &f->records};
   struct cuzk_inputs *in;
   assert_true(f->has_meta);
   ok(cuzk_inputs_open(&in, cuzk_proof_kind_of(kind), &from, &d));
