@@ -188,9 +188,15 @@ static void serve_health(struct conn *c, const struct cuzk_http_request *r) {
   else respond(c, 200, "text/plain; charset=utf-8", NO_STORE, "ok\n", 3, head);
 }
 
+/* Pages run only what is served here and talk to nobody else, whatever text they show. */
+#define ASSET_POLICY                                                                                                                      \
+  "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " \
+  "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'\r\nReferrer-Policy: no-referrer\r\n"
+
 static void serve_asset(struct conn *c, const struct asset *a, const struct cuzk_http_request *r) {
-  char more[256] = "Cache-Control: no-cache\r\n";
-  if (a->etag) (void)snprintf(more, sizeof more, "Cache-Control: no-cache\r\nETag: %.200s\r\n", a->etag);
+  char more[768];
+  (void)snprintf(more, sizeof more, "Cache-Control: no-cache\r\n" ASSET_POLICY "%s%.200s%s", a->etag ? "ETag: " : "", a->etag ? a->etag : "",
+                 a->etag ? "\r\n" : "");
   if (a->etag && cuzk_http_etag_matches(r->if_none_match, a->etag)) respond(c, 304, NULL, more, NULL, 0, true);
   else respond(c, 200, a->type, more, a->bytes, a->n, r->method == CUZK_HTTP_HEAD);
 }
