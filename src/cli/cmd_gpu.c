@@ -73,7 +73,7 @@ enum cuzk_status cli_bench_gpu(struct cli *c) {
   enum cuzk_status st = pick(c, &cuda, &index);
   if (st != CUZK_OK) return st;
 #ifndef CUZK_WITH_CUDA
-  return cuzk_fail(&c->detail, CUZK_E_UNSUPPORTED, "this build has no CUDA backend (cmake -DCUZK_CUDA=ON)");
+  return cuzk_fail(&c->detail, CUZK_E_UNSUPPORTED, "this build has no CUDA backend (cmake -DCUZK_BACKEND_CUDA=ON)");
 #else
   if (!cuda) return cuzk_fail(&c->detail, CUZK_E_ARG, "no CUDA device, or no driver: nothing to measure");
   struct cuzk_cuda_info info;
