@@ -42,6 +42,9 @@ class Bench(ProgramTest):
                 self.assertEqual(out["scalars"], scalars)
                 self.assertEqual(out["results"][0]["name"], "msm_" + group)
 
+    def test_gpu_that_is_not_there(self):
+        self.fails(2, "E_ARG", "bench", "gpu", "--device", "cuda:99", says="there is: ")
+
     def test_other_side(self):
         out = self.ok_json("bench", "msm", "--log2", "5", "--runs", "3", "--peer", self.peer)
         peers = out["results"][0]["peers"]

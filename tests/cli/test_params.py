@@ -60,6 +60,9 @@ class Params(ProgramTest):
         first = self.make()["params_sha256"]
         self.assertEqual(self.make("--threads", "1")["params_sha256"], first)
         self.assertEqual(self.make("--threads", "5")["params_sha256"], first)
+        self.assertEqual(self.make("--device", "cpu")["params_sha256"], first)
+        self.fails(2, "E_ARG", "params", "generate", NAME, "--out", self.path("x"), "--device", "cuda:99", says="there is: ")
+        self.assertFalse(os.path.exists(self.path("x")))
         random = self.ok_json("params", "generate", NAME, "--out", self.path("random.params"))
         again = self.ok_json("params", "generate", NAME, "--out", self.path("random.params"))
         self.assertEqual(len({first, random["params_sha256"], again["params_sha256"]}), 3)
