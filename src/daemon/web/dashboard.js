@@ -232,7 +232,7 @@
   };
 
   /* ---- view in time ---- */
-  let span = 60, live = true, viewEnd = 0, selected = -1, cursor = null;
+  let span = 300, live = true, viewEnd = 0, selected = -1, cursor = null;
   const pxWidth = () => Math.max(50, Math.round((width - gutter) * dpr));
   const msPerPx = () => 1000 * span / pxWidth();
   const right = () => live ? now() : viewEnd;
@@ -524,7 +524,7 @@
         const part = el('div');
         const table = el('table');
         const head = table.createTHead().insertRow();
-        for (const [name, cls] of [['Cause', ''], ['Gaps', 'num'], ['Time', 'num'], ['Share', 'num'], ['Busy without', 'num']]) {
+        for (const [name, cls] of [['Cause', ''], ['Gaps', 'num opt'], ['Time', 'num'], ['Share', 'num'], ['Busy without', 'num']]) {
           const th = el('th', cls, name);
           th.scope = 'col';
           head.append(th);
@@ -551,7 +551,7 @@
           window - u.ms[i] > 0 ? percent(u.busy / (window - u.ms[i])) : '']);
       });
       if (u.open > 0) rows.push([keyed('--c-open', 'idle now'), '', secs(u.open / 1000), percent(u.open / length), '']);
-      fill(part.children[2].tBodies[0], rows, ['', 'num', 'num', 'num', 'num']);
+      fill(part.children[2].tBodies[0], rows, ['', 'num opt', 'num', 'num', 'num']);
     });
     text('t-busy', percent(busy / all));
     text('t-busy-sub', plural(devices.length, 'device'));
