@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <new>
@@ -218,7 +217,6 @@ static cuzk_status open_context(cuzk_cuda *c, cuzk_detail *d) {
     return say(d, CUZK_E_UNSUPPORTED, "CUDA device %d has %d bytes of shared memory for a block; %d are needed", c->device,
                shared, NEEDED_SHARED_BYTES);
   c->small_shared = shared < AMPLE_SHARED_BYTES;
-  if (getenv("AHEAD")) c->pairs_ahead = atoi(getenv("AHEAD"));
   CUZK_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
   for (auto &e : c->events) CUZK_CUDA(cudaEventCreate(&e));
   for (auto &e : c->marks) CUZK_CUDA(cudaEventCreate(&e));

@@ -57,7 +57,6 @@ constexpr unsigned LEAN_LOG = 20;
 struct cuzk_cuda {
   int device = 0;
   int multiprocessors = 0;
-  int pairs_ahead = 0; /* 1: additions of gathered points copy operands ahead, 2: others do; needs shared memory (msm.cuh) */
   cudaStream_t stream = nullptr;
   cudaEvent_t events[16] = {nullptr};
   char *work = nullptr; /* grows, never shrinks before trim */
