@@ -40,8 +40,12 @@ enum cuzk_status cuzk_host_open(struct cuzk_host *h, const struct cuzk_host_opti
     st = cuzk_fail(d, CUZK_E_NOMEM, "no memory for an engine");
     goto out;
   }
-  CUZK_TRY(cuzk_prover_real_create(&h->real, &o->prover, d));
-  h->prover = cuzk_prover_real_ops(h->real);
+  if (o->make_prover) {
+    CUZK_TRY(o->make_prover(o->hook_user, h->clock, &h->prover, d));
+  } else {
+    CUZK_TRY(cuzk_prover_real_create(&h->real, &o->prover, d));
+    h->prover = cuzk_prover_real_ops(h->real);
+  }
   CUZK_TRY(open_recorder(h, o, d));
   CUZK_TRY(open_journal(h, o, d));
   e.clock = h->clock;
@@ -49,15 +53,20 @@ enum cuzk_status cuzk_host_open(struct cuzk_host *h, const struct cuzk_host_opti
   e.journal = h->journal;
   e.recorder = h->recorder;
   e.metrics = h->metrics;
+  if (o->before_engine) CUZK_TRY(o->before_engine(o->hook_user, h, d));
   CUZK_TRY(cuzk_engine_create(&h->engine, &e, d));
 out:
   if (st != CUZK_OK) cuzk_host_close(h);
   return st;
 }
 
-void cuzk_host_close(struct cuzk_host *h) {
+void cuzk_host_stop(struct cuzk_host *h) {
   if (h->real) cuzk_prover_real_interrupt(h->real);
   cuzk_engine_destroy(&h->engine);
+}
+
+void cuzk_host_close(struct cuzk_host *h) {
+  cuzk_host_stop(h);
   cuzk_store_close(&h->journal);
   cuzk_recorder_destroy(&h->recorder);
   cuzk_prover_real_destroy(&h->real);

@@ -25,12 +25,19 @@ struct cuzk_host_options {
   bool record;                       /* keep events in memory, for live views */
   const char *timeline_path;         /* and append them to this file; NULL: fd counts */
   int timeline_fd;                   /* -1: nowhere */
+  /** Another prover than the devices', made over the host's clock; it outlives the engine and is its maker's. NULL: the devices. */
+  enum cuzk_status (*make_prover)(void *user, struct cuzk_clock *clock, struct cuzk_prover *out, struct cuzk_detail *d);
+  /** Called when all but the engine stands: whoever wants each event sets cuzk_recorder_on_event here. May be NULL. */
+  enum cuzk_status (*before_engine)(void *user, struct cuzk_host *h, struct cuzk_detail *d);
+  void *hook_user;
   void (*report)(void *user, const char *line); /* what the journal has to tell; may be NULL */
   void *report_user;
 };
 
 /** Errors: of the parts. *h is empty then. */
 enum cuzk_status cuzk_host_open(struct cuzk_host *h, const struct cuzk_host_options *o, struct cuzk_detail *d);
-/** An empty one is accepted. Kernels that run are interrupted. */
+/** The first half of closing: the engine goes, everything else stays for who still reads the recorder. Kernels that run are interrupted. */
+void cuzk_host_stop(struct cuzk_host *h);
+/** An empty one is accepted. Stops if need be. */
 void cuzk_host_close(struct cuzk_host *h);
 #endif

@@ -21,27 +21,44 @@
 /* identifier, long name, argument ("" for none), help */
 #define CLI_OPTION_MAP(X)                                                                                          \
   X(AGAINST, "against", "RECORD", "compare with a record (JSON) and name the first difference; exit 1 if there is one") \
+  X(ADDR, "addr", "ADDRESS", "the daemon: unix:///PATH, HOST:PORT, https://HOST:PORT (default: the first that answers)")  \
   X(API, "api", "VERSION", "1.0, 1.1 or 1.2: which parents and challenges (default: that of proofs made today)")     \
   X(C1, "c1", "FILE", "phase-1 output (JSON), bare or in Curio's wrapper")                                         \
+  X(CA, "ca", "FILE", "certificates (PEM) that the daemon's must come from; means TLS")                            \
+  X(CERT, "cert", "FILE", "own certificate (PEM) for a daemon that asks for one")                                  \
+  X(CHECK_CONFIG, "check-config", "", "read the configuration, print it and stop")                                  \
   X(CIRCUIT, "circuit", "NAME", "the circuit that the parameters are for")                                         \
   X(COMPACT, "compact", "FILE", "evaluate by way of this compact circuit (.r1cs), on all threads")                  \
   X(DEVICE, "device", "NAME", "what computes: cpu, cuda:N, or auto (the default): a GPU if there is one")            \
+  X(CONCURRENCY, "concurrency", "N", "proofs in flight at once (default 1)")                                       \
+  X(CONFIG, "config", "FILE", "configuration (TOML)")                                                               \
+  X(COUNT, "count", "N", "how many proofs (default 3)")                                                             \
+  X(DURATION, "duration", "SECONDS", "go on for so long instead of a number of proofs")                             \
+  X(FAKE, "fake", "SPEED", "prove nothing: stages take the reference's published times divided by SPEED; for trials")  \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
   X(GROUP, "group", "g1|g2", "group of the sums (default g1)")                                                     \
   X(HELP, "help", "", "print this help")                                                                           \
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
+  X(KEY, "key", "FILE", "private key (PEM) of --cert")                                                              \
+  X(LENIENT, "lenient", "", "unknown keys in the configuration are warnings")                                       \
+  X(LISTEN, "listen", "ADDRESS", "daemon.listen of the configuration")                                              \
   X(LOG2, "log2", "N", "size of the problem is 2^N")                                                               \
   X(META, "meta", "META", "what is known besides the vanilla proofs (JSON): randomness, sectors, commitments")       \
+  X(MIX, "mix", "KIND=N/SECONDS,...", "what to submit, such as porep=1/120,window-post=1/1800,winning-post=1/30")      \
   X(MINER, "miner", "N", "the miner's number; with --sector: the replica id must be that of this sector")              \
   X(NO_DIGESTS, "no-digests", "", "read only the lengths, not the points")                                         \
   X(OUT, "out", "FILE", "where the result goes; replaced only when complete")                                      \
   X(PARAMS, "params", "FILE", "parameter file (default: the circuit's file in the parameter cache)")               \
   X(PARTITION, "partition", "K", "this partition only, counted from 0")                                            \
   X(PEER, "peer", "CMD", "run the other side alternately: CMD WORD LOG2 RUNS")                                     \
+  X(PRINT_DEFAULTS, "print-defaults", "", "print every key with its default and documentation and stop")              \
+  X(PRIORITY, "priority", "WORD", "low, normal, high or critical (default: the kind's)")                            \
   X(PROGRESS, "progress", "WHEN", "always, never or auto: progress on standard error (default auto: on a terminal)") \
   X(PROOF, "proof", "FILE", "proof: 192 bytes a partition, or JSON")                                               \
   X(QUIET, "quiet", "", "print no progress, timings or notes")                                                     \
   X(RANDOMNESS, "randomness", "JSON", "blinding values r_le, s_le from a file: for tests only")                    \
+  X(REGISTERED_PROOF, "registered-proof", "N", "number of the registered proof")                                   \
+  X(REQUEST_ID, "request-id", "TEXT", "key of the request: the same text and inputs are the same job (default: a new one)") \
   X(RUNS, "runs", "N", "measurements of each operation (default 5)")                                               \
   X(SCALARS, "scalars", "KIND", "random, bits (half ones) or ones (default random)")                               \
   X(SECTOR, "sector", "N", "the sector's number (with --miner)")                                                   \
@@ -49,10 +66,16 @@
   X(SECTOR_SIZE, "sector-size", "SIZE", "2KiB, 8MiB, 512MiB, 32GiB or 64GiB; 4KiB, 16KiB and 32KiB for tests")         \
   X(SECTORS, "sectors", "N", "how many sectors (default: a full partition)")                                       \
   X(SEED, "seed", "N", "what is drawn follows from this number (default 0)")                                       \
+  X(SET, "set", "KEY=VALUE", "a key of the configuration, section.key=value; may be given again")                     \
+  X(STATUS_LISTEN, "status-listen", "ADDRESS", "daemon.status_listen of the configuration")                         \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
+  X(TIMEOUT, "timeout", "SECONDS", "give up after so long (default: never)")                                        \
+  X(TOKEN_FILE, "token-file", "FILE", "file with the bearer token")                                                 \
   X(TOXIC_WASTE, "toxic-waste", "JSON", "take toxic_waste_le from a file: for tests only")                         \
   X(VANILLA, "vanilla", "FILE...", "vanilla proofs in order: bincode records, or JSON lists of base64 strings")       \
-  X(VK, "vk", "FILE", "verifying key (a parameter file will do, too)")
+  X(VERIFY, "verify", "", "verify each proof here, too (needs --vk)")                                               \
+  X(VK, "vk", "FILE", "verifying key (a parameter file will do, too)")                                                 \
+  X(WARMUP, "warmup", "N", "proofs before the measured ones (default 0)")
 
 enum cli_option {
 #define CLI_X(id, name, arg, help) OPT_##id,
@@ -60,7 +83,9 @@ enum cli_option {
 #undef CLI_X
       N_CLI_OPTIONS
 };
-#define CLI_BIT(id) (UINT64_C(1) << OPT_##id)
+/** A set of options; there are more than 64. */
+__extension__ typedef unsigned __int128 cli_set;
+#define CLI_BIT(id) ((cli_set)1 << OPT_##id)
 /** Options of every command. */
 #define CLI_COMMON (CLI_BIT(HELP) | CLI_BIT(JSON) | CLI_BIT(THREADS) | CLI_BIT(QUIET) | CLI_BIT(PROGRESS))
 
@@ -84,8 +109,8 @@ struct cli {
   const char *opt[N_CLI_OPTIONS]; /* NULL: not given; "" for a flag */
   const char *arg[4];             /* arguments that are not options */
   unsigned n_args;
-  const char **vanilla;           /* the files after --vanilla, in order; owned */
-  unsigned n_vanilla;
+  const char **list;              /* the files after --vanilla, or the values of --set, in order; owned */
+  unsigned n_list;
   bool json, quiet;
   struct cuzk_pool *pool;
   struct cli_meter meter;
@@ -100,7 +125,7 @@ struct cli_command {
   const char *group, *name; /* "params", "generate"; group "" for a command of one word */
   const char *args;         /* as the usage line shows them */
   unsigned min_args, max_args;
-  uint64_t options, required; /* CLI_COMMON is implied */
+  cli_set options, required; /* CLI_COMMON is implied */
   const char *summary;        /* one line */
   const char *text;           /* paragraphs of the help */
   cli_run_fn *run;
@@ -119,7 +144,7 @@ cli_run_fn cli_version, cli_help;
 
 /* ---- command.c: options and help ---- */
 
-/** Fills c from the words after the program's name; c->vanilla is the caller's to free. Errors: E_USAGE, E_NOMEM. c->command may be NULL with CUZK_OK: help was asked for. */
+/** Fills c from the words after the program's name; c->list is the caller's to free. Errors: E_USAGE, E_NOMEM. c->command may be NULL with CUZK_OK: help was asked for. */
 enum cuzk_status cli_parse(struct cli *c, int argc, char **argv);
 /** Prints help of the program (command NULL) or of one command on standard output. */
 void cli_print_help(const struct cli_command *command);

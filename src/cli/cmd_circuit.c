@@ -207,7 +207,7 @@ static enum cuzk_status open_witness(const struct cuzk_circuit **k, struct job *
   if (!*k || (*k)->kind != CUZK_KIND_GADGET)
     return cuzk_fail(&c->detail, CUZK_E_USAGE, "'%s' is neither a kind of proof (porep, winning-post, window-post, snap) nor a gadget's name",
                      c->arg[0]);
-  if (c->opt[OPT_C1] || c->opt[OPT_META] || c->n_vanilla || c->opt[OPT_PARTITION])
+  if (c->opt[OPT_C1] || c->opt[OPT_META] || c->n_list || c->opt[OPT_PARTITION])
     return cuzk_fail(&c->detail, CUZK_E_USAGE, "a gadget has its own values: --c1, --meta, --vanilla and --partition do not apply");
   job->count = 1;
   return CUZK_OK;

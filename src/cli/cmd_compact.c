@@ -117,7 +117,7 @@ enum cuzk_status cli_compact_check(struct cli *c) {
   struct cuzk_compact_info info;
   json_t *o = NULL;
   enum cuzk_status st;
-  if (c->opt[OPT_C1] || c->opt[OPT_META] || c->n_vanilla || c->opt[OPT_PARTITION] || c->opt[OPT_COMPACT])
+  if (c->opt[OPT_C1] || c->opt[OPT_META] || c->n_list || c->opt[OPT_PARTITION] || c->opt[OPT_COMPACT])
     return cuzk_fail(&c->detail, CUZK_E_USAGE, "the check of a .r1cs file takes no witness");
   CUZK_TRY(cuzk_compact_open(&compact, c->arg[0], &c->detail));
   cuzk_compact_info(&info, compact);

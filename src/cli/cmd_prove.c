@@ -70,7 +70,7 @@ enum cuzk_status cli_prove(struct cli *c) {
   enum cuzk_status st;
 
   CUZK_TRY(cli_check_out(c->opt[OPT_OUT], inputs, sizeof inputs / sizeof inputs[0], &c->detail));
-  CUZK_TRY(cli_check_out(c->opt[OPT_OUT], c->vanilla, c->n_vanilla, &c->detail));
+  CUZK_TRY(cli_check_out(c->opt[OPT_OUT], c->list, c->n_list, &c->detail));
   if (c->opt[OPT_RANDOMNESS]) {
     CUZK_TRY(cli_json_load(&given, c->opt[OPT_RANDOMNESS], &c->detail));
     if (json_is_array(given) && json_array_size(given) == 0) {

@@ -17,7 +17,7 @@ static const struct {
 #undef CLI_X
 };
 
-static bool takes(const struct cli_command *k, unsigned o) { return ((k->options | CLI_COMMON) >> o) & 1; }
+static bool takes(const struct cli_command *k, unsigned o) { return (int)((k->options | CLI_COMMON) >> o) & 1; }
 
 /* "usage: cuzk prove porep --c1 FILE --out FILE [options]" */
 static void print_usage(const struct cli_command *k) {
@@ -105,7 +105,7 @@ static enum cuzk_status pick_command(struct cli *c, int argc, char **argv, int *
 static enum cuzk_status add_word(struct cli *c, const char *word, bool file) {
   if (file) {
     if (!word[0]) return cuzk_fail(&c->detail, CUZK_E_USAGE, "option '--vanilla' has an empty value");
-    c->vanilla[c->n_vanilla++] = word;
+    c->list[c->n_list++] = word;
     return CUZK_OK;
   }
   if (c->n_args >= c->command->max_args) return cuzk_fail(&c->detail, CUZK_E_USAGE, "one argument too many: '%s'", word);
@@ -136,8 +136,8 @@ enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
   bool files = false; /* words that are no options belong to --vanilla */
   opterr = 0;
   optind = 1;
-  c->vanilla = cuzk_calloc((size_t)n_rest, sizeof *c->vanilla);
-  if (!c->vanilla) return cuzk_fail(&c->detail, CUZK_E_NOMEM, "%d words", n_rest);
+  c->list = cuzk_calloc((size_t)n_rest, sizeof *c->list);
+  if (!c->list) return cuzk_fail(&c->detail, CUZK_E_NOMEM, "%d words", n_rest);
   for (int v; (v = getopt_long(n_rest, rest, "-:h", longs, NULL)) != -1;) {
     const int at = optind - 1;
     if (v == 1) {
@@ -154,8 +154,8 @@ enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
     }
     const int o = v - 256;
     files = o == OPT_VANILLA;
-    if (files && optarg[0]) {
-      c->opt[o] = c->vanilla[c->n_vanilla++] = optarg;
+    if ((files || o == OPT_SET) && optarg[0]) {
+      c->opt[o] = c->list[c->n_list++] = optarg;
       continue;
     }
     if (c->opt[o] && options[o].arg[0])

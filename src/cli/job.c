@@ -13,7 +13,7 @@ static enum cuzk_status check_options(struct cli *c, const struct cuzk_proof_kin
   char at[64];
   (void)snprintf(at, sizeof at, "%s %s%s%s", c->command->group, c->command->name, c->n_args ? " " : "", c->n_args ? c->arg[0] : "");
   if (kind->takes_c1) {
-    if (c->opt[OPT_META] || c->n_vanilla)
+    if (c->opt[OPT_META] || c->n_list)
       return cuzk_fail(&c->detail, CUZK_E_USAGE, "--meta and --vanilla are not for %s, which takes --c1 FILE", kind->title);
     if (!c->opt[OPT_C1]) return cuzk_fail(&c->detail, CUZK_E_USAGE, "cuzk %s needs --c1 FILE", at);
     return CUZK_OK;
@@ -41,15 +41,15 @@ static enum cuzk_status open_statement(struct job *job, struct cli *c, const str
   struct cuzk_blobs vanilla = {0};
   enum cuzk_status st;
   CUZK_TRY(cuzk_statement_load(&statement, &vanilla, c->opt[OPT_META], &c->detail));
-  if (vanilla.n && c->n_vanilla) {
+  if (vanilla.n && c->n_list) {
     st = cuzk_fail(&c->detail, CUZK_E_USAGE, "%s holds vanilla proofs, --vanilla names others", c->opt[OPT_META]);
     goto out;
   }
-  if (witness && !vanilla.n && !c->n_vanilla) {
+  if (witness && !vanilla.n && !c->n_list) {
     st = cuzk_fail(&c->detail, CUZK_E_USAGE, "--vanilla FILE... is needed: the vanilla proofs of %s", kind->title);
     goto out;
   }
-  for (unsigned i = 0; i < c->n_vanilla; i++) CUZK_TRY(cuzk_blobs_add_file(&vanilla, c->vanilla[i], &c->detail));
+  for (unsigned i = 0; i < c->n_list; i++) CUZK_TRY(cuzk_blobs_add_file(&vanilla, c->list[i], &c->detail));
   const struct cuzk_input_source from = {.statement = &statement, .vanilla = &vanilla};
   CUZK_TRY(cuzk_inputs_open(&job->in, kind, &from, &c->detail));
 out:

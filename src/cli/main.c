@@ -227,7 +227,7 @@ out:
   if (st == CUZK_OK && cli_json_starved()) st = cuzk_fail(&c.detail, CUZK_E_NOMEM, "the result is not complete");
   if (st != CUZK_OK) cli_print_error(c.json, st, c.detail.text);
   cuzk_pool_destroy(&c.pool);
-  cuzk_free(c.vanilla);
+  cuzk_free(c.list);
   if (st != CUZK_OK) return cuzk_status_exit_code(st);
   return c.no ? 1 : 0;
 }
