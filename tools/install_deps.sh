@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(build-essential cmake ninja-build pkg-config libsimdjson-dev libjansson-dev libcmocka-dev
-  libsqlite3-dev libtomlplusplus-dev libnghttp2-dev libevent-dev libssl-dev protobuf-c-compiler libprotobuf-c-dev python3)
+  libsqlite3-dev libtomlplusplus-dev libnghttp2-dev libevent-dev libssl-dev protobuf-c-compiler libprotobuf-c-dev libncurses-dev python3)
 case ${1:-} in
   all) packages+=(clang libclang-rt-14-dev) ;;
   venv) packages=(python3-venv) ;;

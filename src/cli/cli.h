@@ -34,6 +34,7 @@
   X(CONFIG, "config", "FILE", "configuration (TOML)")                                                               \
   X(COUNT, "count", "N", "how many proofs (default 3)")                                                             \
   X(DURATION, "duration", "SECONDS", "go on for so long instead of a number of proofs")                             \
+  X(EVERY, "every", "SECONDS", "time between two looks (default 1)")                                                \
   X(FAKE, "fake", "SPEED", "prove nothing: stages take the reference's published times divided by SPEED; for trials")  \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
   X(GROUP, "group", "g1|g2", "group of the sums (default g1)")                                                     \
@@ -41,6 +42,7 @@
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
   X(KEY, "key", "FILE", "private key (PEM) of --cert")                                                              \
   X(LENIENT, "lenient", "", "unknown keys in the configuration are warnings")                                       \
+  X(LINES, "lines", "N", "print so many lines and stop (default: go on)")                                           \
   X(LISTEN, "listen", "ADDRESS", "daemon.listen of the configuration")                                              \
   X(LOG2, "log2", "N", "size of the problem is 2^N")                                                               \
   X(META, "meta", "META", "what is known besides the vanilla proofs (JSON): randomness, sectors, commitments")       \
@@ -67,6 +69,7 @@
   X(SECTORS, "sectors", "N", "how many sectors (default: a full partition)")                                       \
   X(SEED, "seed", "N", "what is drawn follows from this number (default 0)")                                       \
   X(SET, "set", "KEY=VALUE", "a key of the configuration, section.key=value; may be given again")                     \
+  X(STATUS_ADDR, "status-addr", "HOST:PORT", "the daemon's HTTP endpoint (default 127.0.0.1:9821)")                    \
   X(STATUS_LISTEN, "status-listen", "ADDRESS", "daemon.status_listen of the configuration")                         \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TIMEOUT, "timeout", "SECONDS", "give up after so long (default: never)")                                        \
@@ -140,6 +143,7 @@ cli_run_fn cli_circuit_compile, cli_circuit_inspect;
 cli_run_fn cli_prove, cli_verify;
 cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove, cli_bench_gpu;
 cli_run_fn cli_synth_porep, cli_synth_files;
+cli_run_fn cli_top;
 cli_run_fn cli_version, cli_help;
 
 /* ---- command.c: options and help ---- */

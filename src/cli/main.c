@@ -153,6 +153,11 @@ const struct cli_command cli_commands[] = {
      "checks the inputs and proves one partition (default 0) as prove does, writing nothing; times of each stage (default one\n"
      "run).",
      cli_bench_prove},
+    {"", "top", "", 0, 0, CLI_BIT(EVERY) | CLI_BIT(LINES) | CLI_BIT(STATUS_ADDR), 0, "watch a running daemon",
+     "Jobs with age and stage, what each device worker does and has done, queue, memory and parameters, live from the daemon's\n"
+     "HTTP endpoint. In a terminal a page of them (h explains the keys); in a pipe, or with --lines, a line at a time; with --json\n"
+     "the endpoint's /status.",
+     cli_top},
     {"", "version", "", 0, 0, 0, 0, "print version, commit and processor features",
      "Prints the version, the commit it was built from, the compiler, and what the processor offers.", cli_version},
     {"", "help", "[COMMAND...]", 0, 2, 0, 0, "print help", "Prints the list of commands, or the help of one.", cli_help},

@@ -86,12 +86,12 @@ class Socket:
 class Page:
     """One tab."""
 
-    def __init__(self, port, target):
+    def __init__(self, port, target, network=True):
         self.socket = Socket(port, "/" + target["webSocketDebuggerUrl"].split("/", 3)[3])
         self.n = 0
         self.complaints = []  # errors and warnings of the console, exceptions, refused loads
         self.requests = []
-        for domain in ("Page", "Runtime", "Log", "Network", "Performance"):
+        for domain in ("Page", "Runtime", "Log", "Performance") + (("Network",) if network else ()):
             self.call(f"{domain}.enable")
 
     def _event(self, m):
@@ -172,10 +172,11 @@ class Browser:
             time.sleep(0.05)
         self.port = int(open(port_file, encoding="ascii").read().split("\n")[0])
 
-    def page(self, url):
+    def page(self, url, network=True):
+        """network: note requests. The browser then keeps what is loaded in the page's process, which is no way to measure its memory."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
         with urllib.request.urlopen(request, timeout=30) as r:
-            page = Page(self.port, json.load(r))
+            page = Page(self.port, json.load(r), network)
         page.call("Page.navigate", url=url)
         return page
 

@@ -49,8 +49,8 @@ def check(ok, what, *more):
 STATS = "({...cuzkDashboard.stats, events: cuzkDashboard.model.events, now: performance.now()})"
 
 
-def opened(browser, server, width=1280, height=900, **media):
-    page = browser.page(server.url)
+def opened(browser, server, width=1280, height=900, network=True, **media):
+    page = browser.page(server.url, network)
     page.size(width, height)
     if media:
         page.media(**media)
@@ -268,7 +268,7 @@ def main():
 
 def soak(browser, server, seconds):
     """Prints time, events, frames/s, heap after collection, the renderer's resident memory."""
-    page = opened(browser, server)
+    page = opened(browser, server, network=False)
     end = time.monotonic() + seconds
     before = page.evaluate(STATS)
     while time.monotonic() < end:
