@@ -133,33 +133,47 @@ static uint64_t run_bytes(const struct cuzk_device_key *key, enum cuda_mode mode
 
 static uint64_t section_bytes(const struct cuda_section *x) { return (uint64_t)x->count * x->point_bytes; }
 
+/* Sections that fit, as bits; *bytes: of all of them. */
+static unsigned fitting(const struct cuzk_device_key *key, uint64_t left, uint64_t *bytes) {
+  static const enum cuzk_section order[CUZK_N_SECTIONS] = {CUZK_SECTION_B_G2, CUZK_SECTION_B_G1, CUZK_SECTION_H, CUZK_SECTION_A, CUZK_SECTION_L};
+  unsigned chosen = 0;
+  *bytes = 0;
+  for (int i = 0; i < CUZK_N_SECTIONS; i++) {
+    const uint64_t more = section_bytes(&key->section[order[i]]);
+    if (more > left) continue;
+    left -= more;
+    *bytes += more;
+    chosen |= 1u << order[i];
+  }
+  return chosen;
+}
+
 /* Sections that are to be resident, as bits, and the mode. */
 static unsigned plan(struct cuzk_device_key *key, uint64_t available) {
-  uint64_t all = 0;
+  uint64_t all = 0, most = 0;
   /* Two witnesses; field elements are an eighth of the variables here. */
   const uint64_t witness = 2 * (uint64_t)key->shape->n_aux * 5;
+  unsigned best = 0;
+  bool found = false;
   for (int s = 0; s < CUZK_N_SECTIONS; s++) all += section_bytes(&key->section[s]);
   for (int m = 0; m < CUDA_MODES; m++) {
     key->mode = (enum cuda_mode)m;
     if (run_bytes(key, key->mode) + witness + all <= available) return (1u << CUZK_N_SECTIONS) - 1;
   }
-  /* Not all of it. Streaming takes two pieces of points at a time. */
+  /* Not all of it: then as much as possible, since what is streamed costs more than a narrower mode does. Streaming takes two pieces of
+   * points at a time. */
   for (int m = 0; m < CUDA_MODES; m++) {
-    key->mode = (enum cuda_mode)m;
-    const uint64_t need = run_bytes(key, key->mode) + witness + 4 * (uint64_t)96 * ((key->section[CUZK_SECTION_H].count >> 4) + 1);
+    const uint64_t need = run_bytes(key, (enum cuda_mode)m) + witness + 4 * (uint64_t)96 * ((key->section[CUZK_SECTION_H].count >> 4) + 1);
+    uint64_t bytes;
     if (need > available) continue;
-    static const enum cuzk_section order[CUZK_N_SECTIONS] = {CUZK_SECTION_B_G2, CUZK_SECTION_B_G1, CUZK_SECTION_H, CUZK_SECTION_A, CUZK_SECTION_L};
-    unsigned chosen = 0;
-    uint64_t left = available - need;
-    for (int i = 0; i < CUZK_N_SECTIONS; i++) {
-      const uint64_t bytes = section_bytes(&key->section[order[i]]);
-      if (bytes > left) continue;
-      left -= bytes;
-      chosen |= 1u << order[i];
-    }
-    return chosen;
+    const unsigned chosen = fitting(key, available - need, &bytes);
+    if (found && bytes <= most) continue;
+    found = true;
+    most = bytes;
+    best = chosen;
+    key->mode = (enum cuda_mode)m;
   }
-  return 0;
+  return best;
 }
 
 static uint64_t host_memory_free(void) {
