@@ -69,7 +69,7 @@
   X(SECTORS, "sectors", "N", "how many sectors (default: a full partition)")                                       \
   X(SEED, "seed", "N", "what is drawn follows from this number (default 0)")                                       \
   X(SET, "set", "KEY=VALUE", "a key of the configuration, section.key=value; may be given again")                     \
-  X(STATUS_ADDR, "status-addr", "HOST:PORT", "the daemon's HTTP endpoint (default 127.0.0.1:9821)")                    \
+  X(STATUS_ADDR, "status-addr", "ADDRESS", "the daemon's HTTP endpoint (default 127.0.0.1:9821)")                    \
   X(STATUS_LISTEN, "status-listen", "ADDRESS", "daemon.status_listen of the configuration")                         \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TIMEOUT, "timeout", "SECONDS", "give up after so long (default: never)")                                        \
@@ -144,6 +144,8 @@ cli_run_fn cli_prove, cli_verify;
 cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove, cli_bench_gpu;
 cli_run_fn cli_synth_porep, cli_synth_files;
 cli_run_fn cli_top;
+cli_run_fn cli_daemon, cli_config_check, cli_config_show;
+cli_run_fn cli_submit, cli_await, cli_cancel, cli_status, cli_preload, cli_evict, cli_metrics;
 cli_run_fn cli_version, cli_help;
 
 /* ---- command.c: options and help ---- */

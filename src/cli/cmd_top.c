@@ -173,7 +173,7 @@ enum cuzk_status cli_top(struct cli *c) {
   *t = (struct top){.c = c, .s = {.fd = -1}, .v = {.address = c->opt[OPT_STATUS_ADDR] ? c->opt[OPT_STATUS_ADDR] : "127.0.0.1:9821", .column_ms = 1000}};
   enum cuzk_status st;
   CUZK_TRY(cli_number(c, OPT_EVERY, 1, 3600, 1, &every));
-  CUZK_TRY(cli_number(c, OPT_COUNT, 1, UINT32_MAX, 0, &count));
+  CUZK_TRY(cli_number(c, OPT_LINES, 1, UINT32_MAX, 0, &count));
   t->every_ns = every * 1000000000u;
   if (isatty(STDOUT_FILENO) == 1 && isatty(STDIN_FILENO) == 1 && !c->json && !count) {
     /* a wrong address is told as such, not shown as an empty screen */

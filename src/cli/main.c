@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "cli/cli.h"
+#include "cli/remote.h"
 #include "cuzk_version.h"
 
 /* ---- what the rows of several kinds of proofs share ---- */
@@ -39,7 +40,38 @@
   "The shown part of the sector's trees is computed, what nobody sees is drawn: it passes every check and satisfies the\n"   \
   "circuit, but neither a sector nor data is behind it. The same options give the same bytes. Miner 1000 unless told."
 
+#define CONFIG_OPTIONS (CLI_BIT(CONFIG) | CLI_BIT(LISTEN) | CLI_BIT(STATUS_LISTEN) | CLI_BIT(LENIENT) | CLI_BIT(SET))
+#define REQUEST_OPTIONS \
+  (CLI_BIT(C1) | STATEMENT_OPTIONS | CLI_BIT(MINER) | CLI_BIT(SECTOR) | CLI_BIT(PARTITION) | CLI_BIT(REGISTERED_PROOF) | CLI_BIT(PRIORITY))
+#define REQUEST_TEXT                                                                                                        \
+  "KIND is porep (--c1 FILE), winning-post, window-post or snap (--meta META --vanilla FILE...). Miner 1000 and sector 1 unless told;\n" \
+  "the registered proof follows from the inputs if they say so, else from the sector's size."
+
 const struct cli_command cli_commands[] = {
+    {"", "daemon", "", 0, 0, CONFIG_OPTIONS | CLI_BIT(CHECK_CONFIG) | CLI_BIT(PRINT_DEFAULTS) | CLI_BIT(FAKE), 0, "serve proofs over gRPC",
+     "Runs until SIGTERM or SIGINT: then no new jobs are taken, running ones are finished and the rest stays in the journal for the next\n"
+     "start; a second signal stops at the next partition, a third at once. SIGHUP reads the configuration again and reopens the\n"
+     "timeline, SIGUSR1 logs queues and memory. Without --config the file is /data/zk/cuzk.toml, which may be absent. The command line wins\n"
+     "over the environment (CUZK_LOG, CUZK_GPU_THREADS, FIL_PROOFS_PARAMETER_CACHE), that over the file. docs/config.md has all keys.",
+     cli_daemon},
+    {"config", "check", "[FILE]", 0, 1, CONFIG_OPTIONS, 0, "is the daemon's configuration good?",
+     "Reads the configuration as the daemon would and says what is wrong: file, line, key and remedy.", cli_config_check},
+    {"config", "show", "[FILE]", 0, 1, CONFIG_OPTIONS, 0, "print the effective configuration",
+     "Prints every key with the value that the daemon would use, as TOML that reads back to the same.", cli_config_show},
+    {"", "submit", "KIND", 1, 1, REMOTE_OPTIONS | REQUEST_OPTIONS | CLI_BIT(REQUEST_ID), 0, "hand a proof request to the daemon",
+     "Prints the job's id once the daemon has accepted and stored it.\n" REQUEST_TEXT, cli_submit},
+    {"", "await", "JOB", 1, 1, REMOTE_OPTIONS | CLI_BIT(OUT), 0, "wait for a job of the daemon",
+     "Waits until the job has ended, or for --timeout seconds, and prints its result and where its time went; --out gets the proof.\n"
+     "Exit 1 if the job failed, was cancelled, or goes on.",
+     cli_await},
+    {"", "cancel", "JOB", 1, 1, REMOTE_OPTIONS, 0, "cancel a job of the daemon",
+     "A queued job is dropped, a running one stops at the next boundary of its partitions.", cli_cancel},
+    {"", "status", "", 0, 0, REMOTE_OPTIONS, 0, "what the daemon is doing", "Prints devices, parameters and queues.", cli_status},
+    {"", "preload", "CIRCUIT", 1, 1, REMOTE_OPTIONS, 0, "load a circuit's parameters in the daemon",
+     "CIRCUIT is an id of the protocol, such as porep-32g. Returns when they are loaded.", cli_preload},
+    {"", "evict", "CIRCUIT", 1, 1, REMOTE_OPTIONS, 0, "drop a circuit's parameters in the daemon",
+     "Gives their memory back, unless jobs use them.", cli_evict},
+    {"", "metrics", "", 0, 0, REMOTE_OPTIONS, 0, "print the daemon's metrics", "Prints them in Prometheus' text format.", cli_metrics},
     {"params", "generate", "NAME", 1, 1, CLI_BIT(TOXIC_WASTE) | CLI_BIT(OUT) | CLI_BIT(VK) | CLI_BIT(AGAINST) | CLI_BIT(DEVICE), CLI_BIT(OUT),
      "make proving parameters of a circuit",
      "Makes the parameter file of circuit NAME, byte for byte what bellperson makes of the same toxic waste. Without\n"

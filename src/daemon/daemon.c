@@ -95,6 +95,10 @@ static enum cuzk_status open_http(void *user, struct cuzk_host *h, struct cuzk_d
 static enum cuzk_status find_memory(struct daemon *m, struct cuzk_detail *d) {
   uint64_t total = 0;
   const struct cuzk_config *c = &m->config;
+  if (m->o->fake && c->memory_total_budget.is == CUZK_SIZE_AUTO) { /* its memory is only counted */
+    m->memory = UINT64_C(1) << 40;
+    return CUZK_OK;
+  }
   if (c->memory_total_budget.is == CUZK_SIZE_BYTES) {
     m->memory = c->memory_total_budget.n;
     return CUZK_OK;
@@ -393,7 +397,6 @@ enum cuzk_status cuzk_daemon_run(const struct cuzk_daemon_options *o, struct cuz
   serve(&m, &signals);
   cuzk_log(CUZK_LOG_INFO, "stopped");
 out:
-  if (st != CUZK_OK) cuzk_log(CUZK_LOG_ERROR, "%s%s%s", cuzk_status_text(st), d && d->text[0] ? ": " : "", d ? d->text : "");
   close_all(&m);
   return st;
 }

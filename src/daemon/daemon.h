@@ -12,6 +12,6 @@ struct cuzk_daemon_options {
   unsigned fake_devices; /* 0: 1 */
 };
 /** Runs until told to stop (SIGTERM, SIGINT: drain; again: at the next boundary; a third time: at once). To be called from the only thread
- *  of the process. E_OK after an orderly end. Errors: those of the configuration and of every part, logged and in d. */
+ *  of the process. E_OK after an orderly end. Errors: those of the configuration and of every part; what happened later is in the log. */
 enum cuzk_status cuzk_daemon_run(const struct cuzk_daemon_options *o, struct cuzk_detail *d);
 #endif
