@@ -8,6 +8,7 @@ packages=(build-essential cmake ninja-build pkg-config libsimdjson-dev libjansso
 case ${1:-} in
   all) packages+=(clang libclang-rt-14-dev) ;;
   venv) packages=(python3-venv) ;;
+  web) packages=(chromium fonts-dejavu-core) ;;
 esac
 
 missing=()

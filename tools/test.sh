@@ -12,6 +12,11 @@ jobs=$(nproc)
 mkdir -p build/all
 
 bash tools/install_deps.sh all
+if bash tools/install_deps.sh web; then
+  export CUZK_REQUIRE_BROWSER=1
+else
+  echo "Chromium cannot be installed here: the dashboard is not tested in a browser" >&2
+fi
 if compgen -G 'src/backend/cuda/*.cu' >/dev/null; then
   bash tools/cuda_compile.sh install
 fi

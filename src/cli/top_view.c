@@ -244,13 +244,13 @@ static void put_memory(struct page *g, const json_t *m) {
   static const char *const classes[] = {"srs", "pce", "inputs", "abc", "aux", "prover", "pool_idle", "scratch"};
   char text[512], bar[32];
   const double total = num(m, "total_bytes"), used = num(m, "used_bytes");
-  const int cells = 20, full = total > 0 ? (int)lround(fmin(1, used / total) * cells) : 0;
+  const int cells = 10, full = total > 0 ? (int)lround(fmin(1, used / total) * cells) : 0;
   for (int i = 0; i < cells; i++) bar[i] = i < full ? '=' : ' ';
   bar[cells] = 0;
-  int at = snprintf(text, sizeof text, "memory  [%s] %.1f of %.1f GiB:", bar, gib(used), gib(total));
+  int at = snprintf(text, sizeof text, "memory  [%s] %.4g of %.4g GiB:", bar, gib(used), gib(total));
   for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
     const double b = num(json_object_get(m, "by_class"), classes[i]);
-    if (b > 0 && at < (int)sizeof text) at += snprintf(text + at, sizeof text - (size_t)at, " %s %.1f", classes[i], gib(b));
+    if (b > 0.002 * used && at < (int)sizeof text) at += snprintf(text + at, sizeof text - (size_t)at, " %s %.3g", classes[i], gib(b));
   }
   put(g, used > 0.95 * total ? TOP_BAD : TOP_PLAIN, "%s", text);
 }
@@ -293,7 +293,7 @@ static void put_workers(struct page *g, const struct top_view *v, double now_ms)
 }
 
 static void put_jobs(struct page *g, struct top_view *v, double age_s) {
-  static const char *const orders[TOP_N_ORDERS] = {"oldest first", "newest first", "by stage"};
+  static const char *const orders[TOP_N_ORDERS] = {"oldest", "newest", "by stage"};
   int (*const cmp[TOP_N_ORDERS])(const void *, const void *) = {cmp_oldest, cmp_newest, cmp_stage};
   json_t *list = json_object_get(v->status, "pipelines");
   const size_t n = json_array_size(list);
@@ -303,7 +303,7 @@ static void put_jobs(struct page *g, struct top_view *v, double age_s) {
   if (v->scroll + rows > n) v->scroll = n > rows ? n - rows : 0;
   const unsigned wide = g->width > 60 ? g->width - 51 : g->width > 40 ? g->width - 32 : 8;
   char title[96];
-  (void)snprintf(title, sizeof title, "JOB (%zu to %zu of %zu, %s)", n ? v->scroll + 1 : 0, v->scroll + (n - v->scroll < rows ? n - v->scroll : rows), n,
+  (void)snprintf(title, sizeof title, "JOB %zu-%zu of %zu, %s", n ? v->scroll + 1 : 0, v->scroll + (n - v->scroll < rows ? n - v->scroll : rows), n,
                  orders[v->order]);
   if (g->width > 60) put(g, TOP_HEAD, "%-*.*s %-11s %-20s %7s %8s", (int)wide, (int)wide, title, "KIND", "STAGE", "PARTS", "AGE");
   else put(g, TOP_HEAD, "%-*.*s %-14s %6s %8s", (int)wide, (int)wide, title, "STAGE", "PARTS", "AGE");
@@ -350,7 +350,7 @@ void top_draw(struct top_line *line, struct top_view *v, unsigned width, unsigne
     put(&g, TOP_BAD, "nothing known yet");
   } else {
     const struct counts c = count_jobs(s);
-    const double share = busy_share(v, s, -1, now_ms, 10000);
+    const double share = busy_share(v, s, -1, now_ms, fmin(10000, fmax(100, 1000 * (num(s, "uptime_secs") + since))));
     if (share >= 0) (void)snprintf(busy, sizeof busy, "devices %.1f %% busy (10 s)", 100 * fmin(1, share));
     const json_t *k = json_object_get(s, "counters"), *synth = json_object_get(s, "synthesis");
     put(&g, TOP_PLAIN, "%s  jobs %zu running, %zu queued  done %.0f, failed %.0f", busy, c.running, c.queued, num(k, "total_completed"),
