@@ -76,7 +76,7 @@
   X(TOKEN_FILE, "token-file", "FILE", "file with the bearer token")                                                 \
   X(TOXIC_WASTE, "toxic-waste", "JSON", "take toxic_waste_le from a file: for tests only")                         \
   X(VANILLA, "vanilla", "FILE...", "vanilla proofs in order: bincode records, or JSON lists of base64 strings")       \
-  X(VERIFY, "verify", "", "verify each proof here, too (needs --vk)")                                               \
+  X(VERIFY, "verify", "", "look at the points of each proof here, too")                                               \
   X(VK, "vk", "FILE", "verifying key (a parameter file will do, too)")                                                 \
   X(WARMUP, "warmup", "N", "proofs before the measured ones (default 0)")
 
@@ -119,7 +119,8 @@ struct cli {
   struct cli_meter meter;
   struct cuzk_progress progress;
   struct cuzk_detail detail;
-  bool no; /* set by a command: done, and the answer is no */
+  bool no;       /* set by a command: done, and the answer is no */
+  int exit_code; /* set by a command that has codes of its own */
 };
 
 typedef enum cuzk_status cli_run_fn(struct cli *c);
@@ -145,6 +146,7 @@ cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli
 cli_run_fn cli_synth_porep, cli_synth_files;
 cli_run_fn cli_top;
 cli_run_fn cli_daemon, cli_config_check, cli_config_show;
+cli_run_fn cli_bench_single, cli_bench_batch, cli_bench_stress;
 cli_run_fn cli_submit, cli_await, cli_cancel, cli_status, cli_preload, cli_evict, cli_metrics;
 cli_run_fn cli_version, cli_help;
 

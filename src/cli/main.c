@@ -190,6 +190,22 @@ const struct cli_command cli_commands[] = {
      "HTTP endpoint. In a terminal a page of them (h explains the keys); in a pipe, or with --lines, a line at a time; with --json\n"
      "the endpoint's /status.",
      cli_top},
+    {"bench", "single", "KIND", 1, 1, REMOTE_OPTIONS | REQUEST_OPTIONS, 0, "ask a daemon for one proof and time it",
+     "One Prove call. Exit 1 if the proof failed, 2 if the daemon could not be asked, 3 if the job was cancelled or goes on.\n" REQUEST_TEXT,
+     cli_bench_single},
+    {"bench", "batch", "KIND", 1, 1,
+     REMOTE_OPTIONS | REQUEST_OPTIONS | CLI_BIT(COUNT) | CLI_BIT(CONCURRENCY) | CLI_BIT(WARMUP) | CLI_BIT(DURATION) | CLI_BIT(VERIFY), 0,
+     "ask a daemon for many proofs and measure",
+     "--count proofs of the same inputs (each a job of its own), --concurrency at once, each over its own connection; or as many as\n"
+     "--duration allows. Prints each proof, then latency (mean, least, median, 95th percentile, most), seconds a proof, and how busy the\n"
+     "devices were. A proof that fails or a connection that is lost is counted, and the run goes on. --verify looks at the points\n"
+     "of each proof (curve, subgroup); the daemon has verified that it holds. Exit codes as of bench single.\n" REQUEST_TEXT,
+     cli_bench_batch},
+    {"bench", "stress", "", 0, 0, REMOTE_OPTIONS | CLI_BIT(MIX) | CLI_BIT(DURATION) | CLI_BIT(SECTOR_SIZE), CLI_BIT(MIX),
+     "load a daemon with a mix of proofs",
+     "Each KIND=N/SECONDS keeps N submitters that ask for a proof of a synthetic sector (default 32GiB) every SECONDS, for --duration\n"
+     "(default 60) seconds. Prints for each kind how many were completed, failed and took longer than their interval, and their latency.",
+     cli_bench_stress},
     {"", "version", "", 0, 0, 0, 0, "print version, commit and processor features",
      "Prints the version, the commit it was built from, the compiler, and what the processor offers.", cli_version},
     {"", "help", "[COMMAND...]", 0, 2, 0, 0, "print help", "Prints the list of commands, or the help of one.", cli_help},
@@ -265,6 +281,7 @@ out:
   if (st != CUZK_OK) cli_print_error(c.json, st, c.detail.text);
   cuzk_pool_destroy(&c.pool);
   cuzk_free(c.list);
+  if (c.exit_code) return c.exit_code;
   if (st != CUZK_OK) return cuzk_status_exit_code(st);
   return c.no ? 1 : 0;
 }
