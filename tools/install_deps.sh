@@ -8,6 +8,10 @@ packages=(build-essential cmake ninja-build pkg-config libsimdjson-dev libjansso
 case ${1:-} in
   all) packages+=(clang libclang-rt-14-dev) ;;
   venv) packages=(python3-venv) ;;
+  peers) packages=(protobuf-compiler) # and Go, Node.js, npm where they are not
+    command -v go >/dev/null || packages+=(golang-go)
+    command -v node >/dev/null || packages+=(nodejs)
+    command -v npm >/dev/null || packages+=(npm) ;;
   web) packages=(chromium fonts-dejavu-core) ;;
 esac
 
