@@ -115,8 +115,10 @@ static void *load_main(void *arg) {
 
 /* A few calls fail, so that failures are to be seen. */
 static enum cuzk_fake_fault some_fail(void *user, enum cuzk_fake_stage stage, const struct cuzk_request *rq, unsigned partition, int device) {
+  static atomic_uint calls;
   (void)user;
   (void)device;
+  if (stage == CUZK_FAKE_KERNELS && atomic_fetch_add(&calls, 1) % 3000 == 20) return CUZK_FAKE_ERROR;
   if (!rq) return CUZK_FAKE_OK;
   const unsigned at = rq->digest[0] * 256u + rq->digest[1];
   if (stage == CUZK_FAKE_SYNTH && at % 97 == 5 && partition == 0) return CUZK_FAKE_BAD_INPUT;
