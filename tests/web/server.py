@@ -23,5 +23,6 @@ class Server:
             self.p.stdin.close()
         except OSError:
             pass
+        self.rest = self.p.stdout.read()
         if self.p.wait(60) != 0:
             raise SystemExit(f"web_server: exit {self.p.returncode}")

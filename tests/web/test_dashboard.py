@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 
 import devtools
@@ -26,12 +27,12 @@ def check(ok, what, *more):
 STATS = "({...cuzkDashboard.stats, events: cuzkDashboard.model.events, now: performance.now()})"
 
 
-def opened(browser, server, width=1280, height=900, network=True, **media):
+def opened(browser, server, width=1280, height=900, network=True, from_start=False, **media):
     page = browser.page(server.url, network)
     page.size(width, height)
     if media:
         page.media(**media)
-    page.wait("globalThis.cuzkDashboard && cuzkDashboard.model.spans.n > 50", 15)
+    page.wait(f"globalThis.cuzkDashboard && cuzkDashboard.model.spans.n > {0 if from_start else 50}", 15)
     return page
 
 
@@ -219,6 +220,39 @@ def calm(browser, server, shots):
     page.call("Page.close")
 
 
+def same_as_the_analyser(browser, program):
+    """Busy time, gaps and their causes in the page are those that the analyser finds in the log of the same run."""
+    with tempfile.TemporaryDirectory() as folder:
+        with Server(program, 3, 120, 0, 0, os.path.join(folder, "log")) as server:
+            page = opened(browser, server, from_start=True)
+            for wanted in (0, 3, 0):  # so that there are pauses without any job, and cold starts
+                server.tell(f"live {wanted}")
+                if wanted:
+                    time.sleep(2)
+                else:
+                    page.wait("cuzkDashboard.model.active === 0", 30)
+                    time.sleep(1)
+            last = server.tell("last")
+            page.wait(f"cuzkDashboard.stats.lastSeq >= {last}", 10)
+            check(page.evaluate("cuzkDashboard.stats.lost") == 0, "events lost")
+            ours = page.evaluate("""[...cuzkDashboard.model.devices.values()].sort((a, b) => a.index - b.index).map((d) =>
+              ({device: d.index, busy: d.total.busy, idle: d.total.idle, gaps: d.total.gaps, ms: [...d.total.ms], count: [...d.total.count]}))""")
+            page.call("Page.close")
+        theirs = [tuple(map(int, m)) for m in re.findall(r"^device (\d+) busy (\d+) idle (\d+) gaps (\d+)$", server.rest, re.M)]
+        classes = [(n, int(g), int(ms)) for n, g, ms in re.findall(r"^class (\w+) (\d+) gaps (\d+) ms$", server.rest, re.M)]
+    check(len(theirs) == len(ours) == 2 and len(classes) == 7, "figures are missing", server.rest)
+    slack = 1.5 * sum(t[3] for t in theirs) ** 0.5 + 5  # the log has whole ms, the stream more
+    for o, (device, busy, idle, gaps) in zip(ours, theirs):
+        check(o["device"] == device and abs(o["busy"] - busy) <= slack and abs(o["idle"] - idle) <= slack, "device", o, (busy, idle, gaps))
+    some = 0
+    for i, (name, gaps, ms) in enumerate(classes):
+        mine = sum(o["ms"][i] for o in ours)
+        print(f"  {name}: {sum(o['count'][i] for o in ours)} gaps {mine:.0f} ms, in the log {gaps} gaps {ms} ms")
+        check(abs(mine - ms) <= slack + 0.02 * ms, "class", name, mine, ms)
+        some += ms > 0
+    check(some >= 3, "too few causes to compare")
+
+
 TESTS = (live_figures, hostile_names, keyboard, narrow_and_dark, calm, reconnect)
 
 
@@ -244,6 +278,9 @@ def main():
                 print(f"{test.__name__}: {test.__doc__}", flush=True)
                 test(browser, server, a.shots)
                 print(f"  good, {time.monotonic() - start:.1f} s", flush=True)
+        if a.only in (None, "same_as_the_analyser"):
+            print(f"same_as_the_analyser: {same_as_the_analyser.__doc__}", flush=True)
+            same_as_the_analyser(browser, a.server)
     return 0
 
 

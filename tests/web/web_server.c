@@ -2,7 +2,7 @@
 /* The engine over the fake prover in real time, with its HTTP endpoint and dashboard, under a steady load, for tests with a browser and for a look
  * by hand. Lines on standard input steer it; its answers are lines on standard output.
  *
- *   web_server LIVE_JOBS EVENTS_PER_SECOND [RING [PORT]]
+ *   web_server LIVE_JOBS EVENTS_PER_SECOND [RING [PORT [LOG]]]      with LOG the analyser's figures of it are printed at the end
  *   off, on    the endpoint goes away, comes back at the same port; events go on
  *   live N     so many jobs are kept alive
  *   flood N    N events at once
@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "daemon/web.h"
 #include "engine/fake.h"
+#include "timeline/report.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define SYNTH_THREADS 16
@@ -155,6 +156,23 @@ static void steer(struct server *s) {
   }
 }
 
+/* "device D busy B idle I gaps N" and "class NAME G gaps MS ms", basis and causes as the analyser chooses them. */
+static enum cuzk_status analyse(void *user, struct cuzk_tl_run *run) {
+  (void)user;
+  struct cuzk_tl_options o;
+  struct cuzk_tl_report r;
+  struct cuzk_detail d = {{0}};
+  cuzk_tl_defaults(&o);
+  if (cuzk_tl_analyse(&r, run, &o, &d) != CUZK_OK) die("analysis", &d);
+  for (size_t i = 0; i < r.n_devices; i++)
+    printf("device %u busy %llu idle %llu gaps %llu\n", r.device[i].device, (unsigned long long)r.device[i].busy, (unsigned long long)r.device[i].idle,
+           (unsigned long long)r.device[i].gaps);
+  for (unsigned c = 0; c < CUZK_TL_N_CLASSES; c++)
+    printf("class %s %llu gaps %llu ms\n", cuzk_tl_class_names[c], (unsigned long long)r.cls[c].gaps, (unsigned long long)r.cls[c].ms);
+  cuzk_tl_report_clear(&r);
+  return CUZK_OK;
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) {
     (void)fprintf(stderr, "usage: web_server LIVE_JOBS EVENTS_PER_SECOND [RING [PORT]]\n");
@@ -196,7 +214,8 @@ int main(int argc, char **argv) {
   o.t.max_queued_jobs = 100000;
   s.kinds = o.prover.ops->kinds;
   struct cuzk_recorder_options ro = {.clock = s.clock, .fd = -1, .ring = argc > 3 ? strtoul(argv[3], NULL, 10) : 0, .n_gpus = 2,
-                                     .workers_per_gpu = o.workers_per_device, .version = "test"};
+                                     .workers_per_gpu = o.workers_per_device, .version = "test",
+                                     .path = argc > 5 ? argv[5] : NULL};
   if (cuzk_recorder_create(&s.recorder, &ro, &d) != CUZK_OK) die("recorder", &d);
   o.recorder = s.recorder;
   cuzk_recorder_on_event(s.recorder, on_event, &s);
@@ -224,5 +243,6 @@ int main(int argc, char **argv) {
   cuzk_metrics_destroy(&metrics);
   cuzk_clock_leave(s.clock);
   cuzk_clock_destroy(&s.clock);
+  if (argc > 5 && cuzk_tl_read_file(argv[5], analyse, NULL, NULL, &d) != CUZK_OK) die("log", &d);
   return 0;
 }

@@ -303,11 +303,16 @@ const CuzkModel = (() => {
           }
           break;
         case 'SRS_LOAD':
-          this.loads.push({start: t, end: -1, circuit: d.circuit, job: j ? j.index : -1});
+          this.loads.push({start: t, end: -1, job: j ? j.index : -1});
           if (this.loads.length > MAX_LOADS) this.loads.shift();
           break;
         case 'SRS_READY':
-          for (const l of this.loads) if (l.circuit === d.circuit && l.end < 0) l.end = t;
+          for (let i = this.loads.length - 1; i >= 0; i--) {
+            const l = this.loads[i];
+            if (l.job !== (j ? j.index : -1) || l.end >= 0) continue;
+            l.end = t;
+            break;
+          }
           if (d.err) this.problem(t, `parameters of ${plain(d.circuit || '?')}: ${plain(d.err)}`);
           break;
         case 'BUDGET_WAIT':
