@@ -288,6 +288,16 @@ static uint32_t find_open(const struct cuzk_tl_reader *r, const struct event *e)
   return NO_INDEX;
 }
 
+/* An attempt that was queued or picked up, but not started. */
+static uint32_t find_picked(const struct cuzk_tl_reader *r, const struct event *e) {
+  for (uint32_t o = r->open_hash[open_slot(r, e->job, e->partition)]; o != NO_INDEX; o = r->open[o].next) {
+    const struct cuzk_tl_part *p = &r->run.part[r->open[o].part];
+    if (r->open[o].job != e->job || r->open[o].partition != e->partition || !unset(p->gpu0)) continue;
+    if ((!unset(p->ready) || !unset(p->pickup)) && (e->worker < 0 || p->worker < 0 || p->worker == e->worker)) return r->open[o].part;
+  }
+  return NO_INDEX;
+}
+
 static void close_job(struct cuzk_tl_reader *r, uint32_t job) {
   /* what the job left open, wherever it is: the numbers of its partitions are not known */
   for (uint32_t s = 0; r->run.job[job].n_open && s <= r->open_mask; s++) {
@@ -327,8 +337,13 @@ static enum cuzk_status partition_event(struct cuzk_tl_reader *r, const struct e
           run->orphans++;
           return CUZK_OK;
         }
-        const enum cuzk_status st = part_new(r, &i, e);
-        if (st != CUZK_OK) return st;
+        i = find_picked(r, e); /* only GPU_START is missing */
+        if (i != NO_INDEX) {
+          part_close(r, i);
+        } else {
+          const enum cuzk_status st = part_new(r, &i, e);
+          if (st != CUZK_OK) return st;
+        }
         struct cuzk_tl_part *p = &run->part[i];
         p->gpu0 = e->t > e->gpu_ms ? e->t - e->gpu_ms : 0;
         p->start_line = e->line;
