@@ -272,7 +272,7 @@ static void put_params(struct page *g, const json_t *status) {
 
 static void put_workers(struct page *g, const struct top_view *v, double now_ms) {
   const json_t *list = json_object_get(v->status, "gpu_workers");
-  const unsigned room = g->height > 14 ? (g->height - 8) / 2 : 2;
+  const unsigned room = g->height > 14 ? (g->height - 8) / 2 : 1;
   const unsigned cells = g->width > 60 ? g->width - 42 : g->width > 34 ? g->width - 26 : 8;
   char bar[TOP_COLUMNS + 1], name[64], head[64];
   (void)snprintf(head, sizeof head, "%u s, %g s a sign", (unsigned)(cells * v->column_ms / 1000), v->column_ms / 1000);
@@ -359,11 +359,12 @@ void top_draw(struct top_line *line, struct top_view *v, unsigned width, unsigne
     put(&g, TOP_PLAIN, "synthesis %d of %d  waiting for a device %d, for memory %zu%s  events lost %llu", whole(synth, "active"),
         whole(synth, "max_concurrent"), whole(s, "gpu_queue_depth"), waiters, waiters >= 16 ? " or more" : "", (unsigned long long)v->lost);
     put_memory(&g, json_object_get(s, "memory"));
-    put_params(&g, s);
+    const bool low = height < 16; /* the jobs come first */
+    if (!low) put_params(&g, s);
     const json_t *journal = json_object_get(s, "journal");
     if (json_is_true(json_object_get(journal, "enabled")) && !json_is_true(json_object_get(journal, "healthy")))
       put(&g, TOP_BAD, "the journal cannot be written");
-    else if (v->problem[0]) put(&g, TOP_BAD, "last problem: %s", v->problem);
+    else if (v->problem[0] && !low) put(&g, TOP_BAD, "last problem: %s", v->problem);
     if (v->help) put_help(&g);
     else {
       put_workers(&g, v, now_ms);
