@@ -88,7 +88,8 @@ void cuzk_rpc_handle_release(struct cuzk_rpc_handle **h);
  *  or answered is left alone. */
 void cuzk_rpc_reply(struct cuzk_rpc_handle *h, enum cuzk_grpc_code code, const char *message, const uint8_t *body, size_t n,
                     uint64_t retry_after_ms);
-/** Streaming methods: called for each further message; sends one message / ends. Loop thread. */
+/** Streaming methods: fn is called for each further message, and once more, with message NULL, when the client has ended its side; sends one
+ *  message / ends. Loop thread. */
 void cuzk_rpc_call_on_message(struct cuzk_rpc_call *c, cuzk_rpc_method_fn *fn);
 void cuzk_rpc_call_send(struct cuzk_rpc_call *c, const uint8_t *body, size_t n);
 void cuzk_rpc_call_finish(struct cuzk_rpc_call *c, enum cuzk_grpc_code code, const char *message);

@@ -631,6 +631,33 @@ static void floods_are_bounded(void **state) {
   world_end(&w);
 }
 
+/* Streaming methods with one question each: our client ends its side at once, which ends reflection well and leaves a watch open. */
+static void streams(void **state) {
+  (void)state;
+  struct world w = {0};
+  world_init(&w);
+  world_start(&w);
+  struct cuzk_rpc_answer a;
+  static const char *const mirrors[] = {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                                        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+  for (unsigned i = 0; i < 2; i++) {
+    assert_int_equal(call_raw(&w, mirrors[i], "\x3a\x00", 2, 0, &a), CUZK_GRPC_OK);
+    assert_non_null(memmem(a.body, a.n, "\x15" "cuzk.v1.ProvingEngine", 22));
+    assert_non_null(memmem(a.body, a.n, mirrors[i] + 1, strcspn(mirrors[i] + 1, "/")));
+    cuzk_rpc_answer_clear(&a);
+    assert_int_equal(call_raw(&w, mirrors[i], "\x22\x15" "cuzk.v1.ProvingEngine", 23, 0, &a), CUZK_GRPC_OK);
+    assert_non_null(memmem(a.body, a.n, "cuzk/v1/proving.proto", 21));
+    cuzk_rpc_answer_clear(&a);
+    assert_int_equal(call_raw(&w, mirrors[i], "\x22\x7f", 2, 0, &a), CUZK_GRPC_INVALID_ARGUMENT);
+    cuzk_rpc_answer_clear(&a);
+  }
+  assert_int_equal(call_raw(&w, "/grpc.health.v1.Health/Watch", "", 0, 150, &a), CUZK_GRPC_DEADLINE_EXCEEDED);
+  cuzk_rpc_answer_clear(&a);
+  assert_int_equal(call_raw(&w, "/grpc.health.v1.Health/Watch", "\x0a\x05", 2, 0, &a), CUZK_GRPC_INVALID_ARGUMENT);
+  cuzk_rpc_answer_clear(&a);
+  world_end(&w);
+}
+
 int main(void) {
   test_seed();
   (void)signal(SIGPIPE, SIG_IGN);
@@ -639,7 +666,7 @@ int main(void) {
       cmocka_unit_test(failed_proofs_are_answers), cmocka_unit_test(one_id_two_payloads),
       cmocka_unit_test(same_key_rules),      cmocka_unit_test(reset_makes_an_orphan),
       cmocka_unit_test(draining),            cmocka_unit_test(stopped_jobs_are_unavailable),
-      cmocka_unit_test(floods_are_bounded),
+      cmocka_unit_test(floods_are_bounded),  cmocka_unit_test(streams),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
