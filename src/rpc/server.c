@@ -108,7 +108,7 @@ static bool pump(struct connection *c) {
 static void on_read(struct bufferevent *be, void *user) {
   struct connection *c = user;
   struct evbuffer *in = bufferevent_get_input(be);
-  const uint64_t before = c->session->last_frame_ms, now = cuzk_rpc_now_ms();
+  const uint64_t before = c->session->n_frames, now = cuzk_rpc_now_ms();
   const bool had_partial = c->partial_ms != 0;
   size_t n;
   while ((n = evbuffer_get_contiguous_space(in)) > 0) {
@@ -117,7 +117,7 @@ static void on_read(struct bufferevent *be, void *user) {
     (void)evbuffer_drain(in, n);
     if (!ok) break;
   }
-  if (c->session->last_frame_ms != before) c->partial_ms = 0;
+  if (c->session->n_frames != before) c->partial_ms = 0; /* counted, as several reads fall into a millisecond */
   else if (!had_partial) c->partial_ms = now;
   (void)pump(c);
 }

@@ -347,6 +347,7 @@ static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *user)
     if (++s->resets > RESETS_PER_SECOND) {
       s->failed = true;
       (void)nghttp2_session_terminate_session(h2, NGHTTP2_ENHANCE_YOUR_CALM);
+  s->n_frames++;
     }
     return 0;
   }

@@ -47,6 +47,7 @@ struct rpc_session {
   uint64_t queued;        /* bytes handed out by rpc_session_output so far */
   uint64_t last_frame_ms; /* when a whole frame last arrived; 0: none yet */
   unsigned resets;        /* of the current second's allowance */
+  uint64_t n_frames;      /* whole frames so far */
   uint64_t resets_ms;
   bool failed;
 };
