@@ -22,6 +22,7 @@
 #include "rpc/tls.h"
 
 #define OUT_HIGH (256 << 10) /* bytes that may wait in a connection's output */
+#define FLUSH_ROUNDS 200     /* of a millisecond and a bit, for the last answers */
 
 struct listener {
   struct listener *next;
@@ -40,6 +41,7 @@ struct connection {
   struct rpc_session *session;
   struct bufferevent *be;
   uint64_t opened_ms, partial_ms, idle_ms; /* partial: bytes came, but no whole frame since; idle: without streams since */
+  uint64_t sent, sent_ms;                  /* bytes that had left, and when that last changed */
   bool handshake;                          /* of TLS, not done */
   bool closing;
 };
@@ -163,7 +165,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
     return;
   }
   c->server = s;
-  c->opened_ms = c->idle_ms = now;
+  c->opened_ms = c->idle_ms = c->sent_ms = now;
   if (l->tls) {
     SSL *ssl = SSL_new(l->tls);
     c->be = ssl ? bufferevent_openssl_socket_new(s->base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE) : NULL;
@@ -229,8 +231,15 @@ static void on_tick(evutil_socket_t fd, short what, void *user) {
     }
     const bool silent = (c->handshake || !c->session->last_frame_ms) && now - c->opened_ms > s->header_timeout_ms;
     const bool dawdling = c->partial_ms && now - c->partial_ms > s->header_timeout_ms;
+    const size_t waits = evbuffer_get_length(bufferevent_get_output(c->be));
+    const uint64_t sent = c->session->queued - waits;
+    if (!waits || sent != c->sent) {
+      c->sent = sent;
+      c->sent_ms = now;
+    }
+    const bool stuck = now - c->sent_ms > s->shared.stall_ms;
     const bool idle = s->idle_timeout_ms && c->idle_ms && now - c->idle_ms > s->idle_timeout_ms;
-    if (silent || dawdling || !alive) {
+    if (silent || dawdling || stuck || !alive) {
       connection_free(c);
       continue;
     }
@@ -320,6 +329,8 @@ enum cuzk_status cuzk_rpc_server_create(struct cuzk_rpc_server **out, const stru
   s->shared.max_buffered = o->max_buffered_bytes ? o->max_buffered_bytes : 4 * s->shared.max_message;
   s->shared.max_streams = o->max_streams ? o->max_streams : 128;
   s->max_connections = o->max_connections ? o->max_connections : 1024;
+  s->shared.max_response = o->max_response_bytes ? o->max_response_bytes : UINT64_C(16) << 20;
+  s->shared.stall_ms = o->stall_timeout_ms ? o->stall_timeout_ms : 60000;
   s->header_timeout_ms = o->header_timeout_ms ? o->header_timeout_ms : 10000;
   s->idle_timeout_ms = o->idle_timeout_ms;
   if (evthread_use_pthreads()) goto nomem;
@@ -398,6 +409,26 @@ void cuzk_rpc_server_drain(struct cuzk_rpc_server *s) { (void)rpc_core_post(s->s
 
 static void stop_run(void *user) { ((struct cuzk_rpc_server *)user)->stop = true; }
 
+/* Answers given at the last moment still go out, as far as the sockets take them; nothing is read any more. */
+static void flush(struct cuzk_rpc_server *s) {
+  for (struct listener *l = s->listeners; l; l = l->next) (void)evconnlistener_disable(l->ev);
+  (void)event_del(s->wake);
+  (void)event_del(s->tick);
+  (void)event_del(s->resume);
+  for (struct connection *c = s->connections, *next; c; c = next) {
+    next = c->next;
+    (void)bufferevent_disable(c->be, EV_READ);
+    (void)pump(c);
+  }
+  for (unsigned i = 0; i < FLUSH_ROUNDS && s->connections; i++) {
+    size_t waits = 0;
+    for (struct connection *c = s->connections; c; c = c->next) waits += evbuffer_get_length(bufferevent_get_output(c->be));
+    if (!waits) break;
+    (void)event_base_loop(s->base, EVLOOP_NONBLOCK);
+    (void)usleep(1000);
+  }
+}
+
 void cuzk_rpc_server_destroy(struct cuzk_rpc_server **sp) {
   struct cuzk_rpc_server *s = *sp;
   if (!s) return;
@@ -410,11 +441,7 @@ void cuzk_rpc_server_destroy(struct cuzk_rpc_server **sp) {
   s->shared.core->alive = false;
   (void)pthread_mutex_unlock(&s->shared.core->lock);
   rpc_core_run(s->shared.core); /* what was posted before */
-  for (struct connection *c = s->connections; c;) { /* answers given at the last moment still go out */
-    struct connection *next = c->next;
-    (void)pump(c);
-    c = next;
-  }
+  flush(s);
   while (s->connections) connection_free(s->connections);
   server_free(s);
 }

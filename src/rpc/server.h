@@ -46,7 +46,9 @@ struct cuzk_rpc_options {
   uint64_t max_message_bytes;  /* 0: 256 MiB */
   unsigned max_streams, max_connections; /* a connection, in all; 0: 128, 1024 */
   uint64_t max_buffered_bytes; /* of unfinished messages over all connections; 0: 4 times max_message_bytes */
+  uint64_t max_response_bytes; /* of one answer, else RESOURCE_EXHAUSTED; 0: 16 MiB */
   uint64_t header_timeout_ms, idle_timeout_ms; /* a connection that does not speak / has no streams; 0: 10 s, none */
+  uint64_t stall_timeout_ms; /* an upload, an answer or a socket that does not move on is given up; 0: 60 s */
 };
 enum cuzk_status cuzk_rpc_server_create(struct cuzk_rpc_server **out, const struct cuzk_rpc_options *o, struct cuzk_detail *d);
 /** Binds and listens before it returns. A unix path: parent folder made, lock file taken, a live daemon on it is E_IO ("in use"), only a

@@ -8,8 +8,8 @@
 
 #define WINDOW (8 << 20)       /* of a stream, and of a connection */
 #define HEADER_LIST 16384      /* bytes of a header list, as HTTP/2 counts them */
+#define TRICKLE 16384          /* an upload must bring that much within the stall time */
 #define RESETS_PER_SECOND 200  /* a peer that opens and resets faster is sent away */
-#define STALL_MS 60000         /* an upload that stands still for so long is given up */
 
 static void call_free(struct cuzk_rpc_call *c) {
   rpc_call_uncharge(c);
@@ -80,6 +80,7 @@ static ssize_t read_out(nghttp2_session *h2, int32_t id, uint8_t *buf, size_t le
     if (!c->out) c->out_last = &c->out;
     cuzk_free(p);
   }
+  if (n) c->progress_ms = cuzk_rpc_now_ms();
   if (!c->out && c->finished) {
     nghttp2_nv nv[4];
     char code[12], message[1600], retry[24];
@@ -122,12 +123,19 @@ static void set_status(struct cuzk_rpc_call *c, enum cuzk_grpc_code code, const 
 void rpc_call_answer(struct cuzk_rpc_call *c, enum cuzk_grpc_code code, const char *message, const uint8_t *body, size_t n,
                      uint64_t retry_after_ms) {
   if (c->finished || c->closed) return;
+  char text[96];
+  if (code == CUZK_GRPC_OK && n > c->session->shared->max_response) {
+    code = CUZK_GRPC_RESOURCE_EXHAUSTED;
+    message = text;
+    (void)snprintf(text, sizeof text, "the answer has %zu bytes, the limit is %llu", n, (unsigned long long)c->session->shared->max_response);
+  }
   if (code == CUZK_GRPC_OK && !rpc_call_append(c, body, n)) {
     code = CUZK_GRPC_RESOURCE_EXHAUSTED;
     message = "no memory for the answer";
   }
   set_status(c, code, message, retry_after_ms);
   c->deadline_ms = UINT64_MAX;
+  c->progress_ms = cuzk_rpc_now_ms();
   if (!c->input_ended) { /* the rest of the request is of no interest */
     cuzk_grpc_reader_reset(&c->reader);
     rpc_call_uncharge(c);
@@ -143,8 +151,8 @@ void rpc_call_answer(struct cuzk_rpc_call *c, enum cuzk_grpc_code code, const ch
 
 void cuzk_rpc_call_send(struct cuzk_rpc_call *c, const uint8_t *body, size_t n) {
   if (c->finished || c->closed) return;
-  if (!rpc_call_append(c, body, n)) {
-    rpc_call_answer(c, CUZK_GRPC_RESOURCE_EXHAUSTED, "no memory for the answer", NULL, 0, 0);
+  if (n > c->session->shared->max_response || !rpc_call_append(c, body, n)) {
+    rpc_call_answer(c, CUZK_GRPC_RESOURCE_EXHAUSTED, "no memory for the answer, or it is too large", NULL, 0, 0);
     return;
   }
   if (!c->responded) respond(c, "200", false);
@@ -159,6 +167,7 @@ void cuzk_rpc_call_finish(struct cuzk_rpc_call *c, enum cuzk_grpc_code code, con
   }
   set_status(c, code, message, 0);
   c->deadline_ms = UINT64_MAX;
+  c->progress_ms = cuzk_rpc_now_ms();
   c->finished = true;
   if (!c->responded) respond(c, "200", false);
   else (void)nghttp2_session_resume_data(c->session->h2, c->id);
@@ -281,10 +290,15 @@ static bool may_grow(void *user, size_t more) {
 
 static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t *data, size_t n, void *user) {
   (void)flags;
-  (void)user;
+  struct rpc_session *s = user;
+  s->frames++;
   struct cuzk_rpc_call *c = nghttp2_session_get_stream_user_data(h2, id);
   if (!c || c->closed) return 0;
-  c->progress_ms = cuzk_rpc_now_ms();
+  c->trickle += n;
+  if (c->trickle >= TRICKLE) {
+    c->trickle = 0;
+    c->progress_ms = cuzk_rpc_now_ms();
+  }
   while (n && !c->finished && c->method) {
     size_t used = 0;
     if (c->reader.complete && !c->method->streaming) {
@@ -338,16 +352,17 @@ static void end_of_input(struct cuzk_rpc_call *c) {
 
 static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *user) {
   struct rpc_session *s = user;
-  s->last_frame_ms = cuzk_rpc_now_ms();
+  s->frames++;
+  s->n_frames++;
   if (frame->hd.type == NGHTTP2_RST_STREAM) {
-    if (s->last_frame_ms - s->resets_ms >= 1000) {
-      s->resets_ms = s->last_frame_ms;
+    const uint64_t now = cuzk_rpc_now_ms();
+    if (now - s->resets_ms >= 1000) {
+      s->resets_ms = now;
       s->resets = 0;
     }
     if (++s->resets > RESETS_PER_SECOND) {
       s->failed = true;
       (void)nghttp2_session_terminate_session(h2, NGHTTP2_ENHANCE_YOUR_CALM);
-  s->n_frames++;
     }
     return 0;
   }
@@ -513,14 +528,20 @@ uint64_t rpc_session_tick(struct rpc_session *s, uint64_t now, bool *alive) {
   uint64_t next = 1000;
   for (struct cuzk_rpc_call *c = s->calls, *after; c; c = after) {
     after = c->next;
-    if (c->finished) continue;
+    if (c->finished) { /* the peer keeps its window shut: what is kept for it is given up */
+      if (!c->stalled && now > c->progress_ms && now - c->progress_ms > s->shared->stall_ms) {
+        c->stalled = true;
+        (void)nghttp2_submit_rst_stream(s->h2, NGHTTP2_FLAG_NONE, c->id, NGHTTP2_CANCEL);
+      }
+      continue;
+    }
     if (c->deadline_ms <= now) {
       c->by_transport = true;
       rpc_call_answer(c, CUZK_GRPC_DEADLINE_EXCEEDED, "the call's deadline has passed", NULL, 0, 0);
       continue;
     }
-    if (!c->input_ended && !c->dispatched && now - c->progress_ms > STALL_MS) {
-      refuse(c, CUZK_GRPC_CANCELLED, "nothing more of the request came for 60 s");
+    if (!c->input_ended && !c->dispatched && now > c->progress_ms && now - c->progress_ms > s->shared->stall_ms) {
+      refuse(c, CUZK_GRPC_CANCELLED, "nothing more of the request came for too long");
       continue;
     }
     if (c->deadline_ms != UINT64_MAX && c->deadline_ms - now < next) next = c->deadline_ms - now;

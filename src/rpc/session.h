@@ -31,7 +31,8 @@ struct rpc_shared {
   size_t n_methods;
   void *user;
   char *token;
-  uint64_t max_message, max_buffered, buffered;
+  uint64_t max_message, max_response, max_buffered, buffered;
+  uint64_t stall_ms;
   unsigned max_streams;
   struct cuzk_rpc_stats stats; /* written by the loop thread under core->lock */
 };
@@ -45,9 +46,9 @@ struct rpc_session {
   bool need_token, draining;
   char peer[64];
   uint64_t queued;        /* bytes handed out by rpc_session_output so far */
-  uint64_t last_frame_ms; /* when a whole frame last arrived; 0: none yet */
-  unsigned resets;        /* of the current second's allowance */
+  uint64_t frames;        /* whole frames, and pieces of messages, that have come */
   uint64_t n_frames;      /* whole frames so far */
+  unsigned resets;        /* of the current second's allowance */
   uint64_t resets_ms;
   bool failed;
 };
@@ -79,10 +80,11 @@ struct cuzk_rpc_call {
   const struct cuzk_rpc_method *method;
   struct cuzk_rpc_handle *handle;
   char path[128];
-  uint64_t deadline_ms, progress_ms; /* UINT64_MAX: none; when bytes last came */
-  size_t header_bytes;
+  uint64_t deadline_ms, progress_ms; /* UINT64_MAX: none; when bytes last came, or went once it is answered */
+  size_t header_bytes, trickle; /* trickle: bytes since progress_ms */
   bool grpc, post, compressed, wrong_token, has_token, long_path, too_many_headers; /* what the headers said */
   bool dispatched, input_ended, responded, headers_only, finished, closed;
+  bool stalled;      /* reset because its answer was not taken */
   bool by_transport; /* the answer is not the method's: a deadline */
   struct cuzk_grpc_reader reader;
   size_t charged; /* of shared->buffered */

@@ -47,6 +47,7 @@ enum cuzk_status rpc_tls_server(SSL_CTX **out, const char *cert, const char *key
     }
     SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(client_ca));
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    (void)SSL_CTX_set_session_id_context(ctx, h2 + 1, 2); /* without one, sessions with certificates cannot be resumed */
   }
   *out = ctx;
   return CUZK_OK;

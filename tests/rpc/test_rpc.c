@@ -188,7 +188,7 @@ static void big_messages(void **state) {
   uint8_t *m = malloc(n);
   assert_non_null(m);
   for (size_t i = 0; i < n; i += 4096) memset(m + i, (int)(i >> 12), 4096);
-  open_pair(&f, NULL, false);
+  open_pair(&f, &(struct cuzk_rpc_options){.max_response_bytes = n}, false);
   const uint64_t t0 = cuzk_rpc_now_ms();
   assert_int_equal(call(&f, "/t.T/Echo", m, n, 0, &a), CUZK_GRPC_OK);
   print_message("200 MiB each way in %llu ms\n", (unsigned long long)(cuzk_rpc_now_ms() - t0));
