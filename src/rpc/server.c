@@ -229,7 +229,7 @@ static void on_tick(evutil_socket_t fd, short what, void *user) {
     } else {
       c->idle_ms = 0;
     }
-    const bool silent = (c->handshake || !c->session->last_frame_ms) && now - c->opened_ms > s->header_timeout_ms;
+    const bool silent = (c->handshake || !c->session->n_frames) && now - c->opened_ms > s->header_timeout_ms;
     const bool dawdling = c->partial_ms && now - c->partial_ms > s->header_timeout_ms;
     const size_t waits = evbuffer_get_length(bufferevent_get_output(c->be));
     const uint64_t sent = c->session->queued - waits;

@@ -291,7 +291,7 @@ static bool may_grow(void *user, size_t more) {
 static int on_data(nghttp2_session *h2, uint8_t flags, int32_t id, const uint8_t *data, size_t n, void *user) {
   (void)flags;
   struct rpc_session *s = user;
-  s->frames++;
+  s->n_frames++;
   struct cuzk_rpc_call *c = nghttp2_session_get_stream_user_data(h2, id);
   if (!c || c->closed) return 0;
   c->trickle += n;
@@ -352,7 +352,6 @@ static void end_of_input(struct cuzk_rpc_call *c) {
 
 static int on_frame(nghttp2_session *h2, const nghttp2_frame *frame, void *user) {
   struct rpc_session *s = user;
-  s->frames++;
   s->n_frames++;
   if (frame->hd.type == NGHTTP2_RST_STREAM) {
     const uint64_t now = cuzk_rpc_now_ms();

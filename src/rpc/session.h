@@ -46,8 +46,7 @@ struct rpc_session {
   bool need_token, draining;
   char peer[64];
   uint64_t queued;        /* bytes handed out by rpc_session_output so far */
-  uint64_t frames;        /* whole frames, and pieces of messages, that have come */
-  uint64_t n_frames;      /* whole frames so far */
+  uint64_t n_frames;      /* whole frames, and pieces of messages, that have come */
   unsigned resets;        /* of the current second's allowance */
   uint64_t resets_ms;
   bool failed;

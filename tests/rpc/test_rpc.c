@@ -75,7 +75,9 @@ static void open_pair(struct fixture *f, const struct cuzk_rpc_options *extra, b
   assert_int_equal(cuzk_rpc_server_start(f->server, &d), CUZK_OK);
   const struct cuzk_rpc_client_options co = {.address = f->address, .token = o.token};
   assert_int_equal(cuzk_rpc_client_open(&f->client, &co, &d), CUZK_OK);
+  (void)pthread_mutex_lock(&lock);
   ended = delivered = 0;
+  (void)pthread_mutex_unlock(&lock);
 }
 
 static void close_pair(struct fixture *f) {
