@@ -218,9 +218,10 @@ static int cmp_load(const void *a, const void *b) {
   const struct cuzk_tl_load *x = a, *y = b;
   return (x->start > y->start) - (x->start < y->start);
 }
-static uint64_t load_cover(const struct cuzk_tl_load *load, size_t n, uint32_t job, uint64_t from, uint64_t to) {
+/* reach[i]: the latest end of loads 0 .. i. Those before the first that reaches `from` cannot cover anything. */
+static uint64_t load_cover(const struct cuzk_tl_load *load, const uint64_t *reach, size_t n, uint32_t job, uint64_t from, uint64_t to) {
   uint64_t cover = 0, at = from;
-  for (size_t i = 0; i < n && load[i].start < to; i++) {
+  for (size_t i = count_upto(reach, n, from); i < n && load[i].start < to; i++) {
     if (load[i].job != job && load[i].job != UINT32_MAX) continue;
     const uint64_t end = load[i].end == CUZK_TL_NONE ? to : load[i].end;
     const uint64_t c = overlap(at, to, load[i].start, end);
@@ -231,7 +232,7 @@ static uint64_t load_cover(const struct cuzk_tl_load *load, size_t n, uint32_t j
 }
 
 static void classify(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, const struct cuzk_tl_options *o, const struct activity *act,
-                     const struct cuzk_tl_load *load, struct cuzk_tl_gap *g) {
+                     const struct cuzk_tl_load *load, const uint64_t *reach, struct cuzk_tl_gap *g) {
   const struct cuzk_tl_part *next = &run->part[g->after], *prev = &run->part[g->before];
   const uint64_t s = g->start, e = g->end, len = e - s;
   uint64_t ready = next->ready;
@@ -257,7 +258,7 @@ static void classify(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, co
       g->ms[CUZK_TL_NO_DEMAND] = from - s;
       uint64_t rest = t - from;
       /* what the next partition was held up by */
-      const uint64_t loading = load_cover(load, run->n_loads, next->job, from, t);
+      const uint64_t loading = load_cover(load, reach, run->n_loads, next->job, from, t);
       uint64_t budget = 0;
       if (next->budget0 != CUZK_TL_NONE) {
         budget = overlap(from, t, next->budget0, next->budget1 == CUZK_TL_NONE ? t : next->budget1);
@@ -278,12 +279,14 @@ static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl
   struct activity act = {0};
   struct cuzk_tl_load *load = cuzk_malloc_array(run->n_loads + 1, sizeof *load);
   uint64_t *ready = cuzk_malloc_array(run->n_parts + 1, sizeof *ready), *taken = cuzk_malloc_array(run->n_parts + 1, sizeof *taken);
+  uint64_t *reach = cuzk_malloc_array(run->n_loads + 1, sizeof *reach);
   size_t n_ready = 0, n_taken = 0, n = 0;
   r->gap = cuzk_calloc(r->n_gaps + 1, sizeof *r->gap);
-  if (!load || !ready || !taken || !r->gap) goto out;
+  if (!load || !ready || !taken || !reach || !r->gap) goto out;
   if (activity_init(&act, run) != CUZK_OK) goto out;
   if (run->n_loads) memcpy(load, run->load, run->n_loads * sizeof *load);
   qsort(load, run->n_loads, sizeof *load, cmp_load);
+  for (size_t i = 0; i < run->n_loads; i++) reach[i] = i && reach[i - 1] > load[i].end ? reach[i - 1] : load[i].end;
   for (size_t i = 0; i < run->n_parts; i++) {
     const struct cuzk_tl_part *p = &run->part[i];
     const uint64_t left = p->pickup != CUZK_TL_NONE ? p->pickup : p->gpu0;
@@ -303,7 +306,7 @@ static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl
       *g = (struct cuzk_tl_gap){.start = end, .end = v->start, .device = v->device, .before = before, .after = v->part};
       const size_t in = count_upto(ready, n_ready, end), gone = count_upto(taken, n_taken, end);
       g->queue_depth = in > gone ? ms32(in - gone) : 0;
-      classify(r, run, o, &act, load, g);
+      classify(r, run, o, &act, load, reach, g);
       r->cls[g->label].gaps++;
       for (unsigned c = 0; c < CUZK_TL_N_CLASSES; c++) r->cls[c].ms += g->ms[c];
       unsigned b = 0;
@@ -321,6 +324,7 @@ static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl
 out:
   activity_clear(&act);
   cuzk_free(load);
+  cuzk_free(reach);
   cuzk_free(ready);
   cuzk_free(taken);
   return st;
@@ -430,19 +434,47 @@ static bool figure_of(enum figure f, const struct cuzk_tl_part *p, uint64_t *v) 
   return true;
 }
 
-/* From the last call but one of a job to the first of the next job, on a device. */
-static void hand_overs(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, uint32_t *v) {
-  size_t n = 0;
-  for (size_t i = 1; i < r->n_intervals; i++) {
-    const struct cuzk_tl_interval *a = &r->interval[i - 1], *b = &r->interval[i];
-    if (a->device != b->device || run->part[a->part].job == run->part[b->part].job) continue;
-    v[n++] = b->start > a->end ? ms32(b->start - a->end) : 0;
+/* From the last end but one of a job to the first start of the job that follows it, in the order of first starts. */
+static enum cuzk_status hand_overs(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, uint32_t *v) {
+  struct turn {
+    uint64_t first, last, last_but_one;
+    uint32_t n;
+  } *turn = cuzk_calloc(run->n_jobs + 1, sizeof *turn);
+  struct cuzk_tl_job_report *by_first = cuzk_calloc(run->n_jobs + 1, sizeof *by_first);
+  size_t n = 0, n_turns = 0;
+  enum cuzk_status st = CUZK_E_NOMEM;
+  if (!turn || !by_first) goto out;
+  for (size_t i = 0; i < r->n_intervals; i++) {
+    const struct cuzk_tl_interval *x = &r->interval[i];
+    const uint32_t job = run->part[x->part].job;
+    if (job == UINT32_MAX) continue;
+    struct turn *t = &turn[job];
+    if (!t->n || x->start < t->first) t->first = x->start;
+    if (!t->n || x->end >= t->last) {
+      t->last_but_one = t->n ? t->last : x->end;
+      t->last = x->end;
+    } else if (t->n == 1 || x->end > t->last_but_one) {
+      t->last_but_one = x->end;
+    }
+    t->n++;
+  }
+  for (size_t i = 0; i < run->n_jobs; i++)
+    if (turn[i].n) by_first[n_turns++] = (struct cuzk_tl_job_report){.start = turn[i].first, .job = (uint32_t)i};
+  qsort(by_first, n_turns, sizeof *by_first, cmp_job);
+  for (size_t i = 1; i < n_turns; i++) {
+    const struct turn *a = &turn[by_first[i - 1].job];
+    v[n++] = by_first[i].start > a->last_but_one ? ms32(by_first[i].start - a->last_but_one) : 0;
   }
   r->hand_over = spread(v, n);
+  st = CUZK_OK;
+out:
+  cuzk_free(turn);
+  cuzk_free(by_first);
+  return st;
 }
 
 static enum cuzk_status make_figures(struct cuzk_tl_report *r, const struct cuzk_tl_run *run) {
-  const size_t cap = run->n_parts + r->n_intervals + 1;
+  const size_t cap = run->n_parts + run->n_jobs + 1; /* an interval comes from one attempt */
   uint32_t *v = cuzk_malloc_array(cap, sizeof *v);
   if (!v) return CUZK_E_NOMEM;
   for (size_t i = 0; i < r->n_intervals; i++) v[i] = ms32(r->interval[i].end - r->interval[i].start);
@@ -457,8 +489,9 @@ static enum cuzk_status make_figures(struct cuzk_tl_report *r, const struct cuzk
       if (figure_of(f, &run->part[i], &x)) v[n++] = ms32(x);
     *to[f] = spread(v, n);
   }
-  hand_overs(r, run, v);
+  const enum cuzk_status st = hand_overs(r, run, v);
   cuzk_free(v);
+  if (st != CUZK_OK) return st;
   r->lead_in = run->first_synth != CUZK_TL_NONE && run->first_synth <= r->first ? r->first - run->first_synth : CUZK_TL_NONE;
   r->kernel_share = -1;
   if (r->window && r->basis == CUZK_TL_KERNEL) r->kernel_share = (double)r->busy / (double)r->window;

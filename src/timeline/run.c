@@ -480,7 +480,7 @@ static enum cuzk_status flush_to(struct cuzk_tl_reader *r, uint64_t low) {
 }
 
 static enum cuzk_status run_end(struct cuzk_tl_reader *r) {
-  if (!r->started) return CUZK_OK;
+  if (!r->started && !r->run.malformed) return CUZK_OK;
   enum cuzk_status st = flush_to(r, r->high + 1);
   r->n_pool = 0;
   r->free_event = NO_INDEX;

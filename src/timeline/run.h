@@ -81,7 +81,7 @@ struct cuzk_tl_reader;
 enum cuzk_status cuzk_tl_reader_create(struct cuzk_tl_reader **out, cuzk_tl_run_fn *fn, void *user);
 /** Errors: E_NOMEM, what fn returned, E_UNSUPPORTED (more than 2^32 - 1 jobs or lines of one run). */
 enum cuzk_status cuzk_tl_reader_feed(struct cuzk_tl_reader *r, const char *data, size_t n);
-/** The end of the input: hands over the last run. A log without any event has no run. */
+/** The end of the input: hands over the last run. A log without any event has no run, except to tell of malformed lines. */
 enum cuzk_status cuzk_tl_reader_finish(struct cuzk_tl_reader *r);
 void cuzk_tl_reader_destroy(struct cuzk_tl_reader **r);
 
