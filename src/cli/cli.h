@@ -23,24 +23,31 @@
   X(AGAINST, "against", "RECORD", "compare with a record (JSON) and name the first difference; exit 1 if there is one") \
   X(ADDR, "addr", "ADDRESS", "the daemon: unix:///PATH, HOST:PORT, https://HOST:PORT (default: the first that answers)")  \
   X(API, "api", "VERSION", "1.0, 1.1 or 1.2: which parents and challenges (default: that of proofs made today)")     \
+  X(BASIS, "basis", "BASIS", "what counts as busy: event, measured, kernel or auto (the default): kernel if the log has it, else event") \
   X(C1, "c1", "FILE", "phase-1 output (JSON), bare or in Curio's wrapper")                                         \
   X(CA, "ca", "FILE", "certificates (PEM) that the daemon's must come from; means TLS")                            \
   X(CERT, "cert", "FILE", "own certificate (PEM) for a daemon that asks for one")                                  \
   X(CHECK_CONFIG, "check-config", "", "read the configuration, print it and stop")                                  \
+  X(CLASSIFY, "classify", "HOW", "how gaps are told apart: causal, threshold or auto (the default): by cause where the log shows it") \
   X(CIRCUIT, "circuit", "NAME", "the circuit that the parameters are for")                                         \
+  X(COLD_MIN, "cold-min", "MS", "by threshold: gaps from this size are cold start (default 100000)") \
   X(COMPACT, "compact", "FILE", "evaluate by way of this compact circuit (.r1cs), on all threads")                  \
   X(DEVICE, "device", "NAME", "what computes: cpu, cuda:N, or auto (the default): a GPU if there is one")            \
   X(CONCURRENCY, "concurrency", "N", "proofs in flight at once (default 1)")                                       \
   X(CONFIG, "config", "FILE", "configuration (TOML)")                                                               \
   X(COUNT, "count", "N", "how many proofs (default 3)")                                                             \
   X(DURATION, "duration", "SECONDS", "go on for so long instead of a number of proofs")                             \
+  X(EPOCH, "epoch", "WHICH", "which of the runs in the file: last (the default), all, or a number from 1") \
   X(EVERY, "every", "SECONDS", "time between two looks (default 1)")                                                \
   X(FAKE, "fake", "SPEED", "prove nothing: stages take the reference's published times divided by SPEED; for trials")  \
+  X(FORMAT, "format", "FORMAT", "text (the default), json or csv") \
+  X(FROM, "from", "MS", "begin of the window (default: of the run)") \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
   X(GROUP, "group", "g1|g2", "group of the sums (default g1)")                                                     \
   X(HELP, "help", "", "print this help")                                                                           \
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
   X(KEY, "key", "FILE", "private key (PEM) of --cert")                                                              \
+  X(LEGACY, "legacy", "", "also print each END to the next START in the order of the log") \
   X(LENIENT, "lenient", "", "unknown keys in the configuration are warnings")                                       \
   X(LINES, "lines", "N", "print so many lines and stop (default: go on)")                                           \
   X(LISTEN, "listen", "ADDRESS", "daemon.listen of the configuration")                                              \
@@ -50,6 +57,7 @@
   X(MINER, "miner", "N", "the miner's number; with --sector: the replica id must be that of this sector")              \
   X(NO_DIGESTS, "no-digests", "", "read only the lengths, not the points")                                         \
   X(OUT, "out", "FILE", "where the result goes; replaced only when complete")                                      \
+  X(OVERHEAD_MAX, "overhead-max", "MS", "by threshold: gaps up to this size are overhead of a call (default 1500)") \
   X(PARAMS, "params", "FILE", "parameter file (default: the circuit's file in the parameter cache)")               \
   X(PARTITION, "partition", "K", "this partition only, counted from 0")                                            \
   X(PEER, "peer", "CMD", "run the other side alternately: CMD WORD LOG2 RUNS")                                     \
@@ -71,14 +79,21 @@
   X(SET, "set", "KEY=VALUE", "a key of the configuration, section.key=value; may be given again")                     \
   X(STATUS_ADDR, "status-addr", "ADDRESS", "the daemon's HTTP endpoint (default 127.0.0.1:9821)")                    \
   X(STATUS_LISTEN, "status-listen", "ADDRESS", "daemon.status_listen of the configuration")                         \
+  X(STRICT, "strict", "", "exit 2 if a line was malformed") \
+  X(SVG, "svg", "FILE", "draw the run into this file") \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TIMEOUT, "timeout", "SECONDS", "give up after so long (default: never)")                                        \
+  X(TO, "to", "MS", "end of the window (default: of the run)") \
   X(TOKEN_FILE, "token-file", "FILE", "file with the bearer token")                                                 \
+  X(TOP, "top", "N", "how many of the largest gaps and slowest proofs to list (default 10)") \
   X(TOXIC_WASTE, "toxic-waste", "JSON", "take toxic_waste_le from a file: for tests only")                         \
+  X(TRACE, "trace", "FILE", "write the run for Perfetto or chrome://tracing") \
   X(VANILLA, "vanilla", "FILE...", "vanilla proofs in order: bincode records, or JSON lists of base64 strings")       \
   X(VERIFY, "verify", "", "look at the points of each proof here, too")                                               \
   X(VK, "vk", "FILE", "verifying key (a parameter file will do, too)")                                                 \
-  X(WARMUP, "warmup", "N", "proofs before the measured ones (default 0)")
+  X(WARMUP, "warmup", "N", "proofs before the measured ones (default 0)") \
+  X(WATERFALL, "waterfall", "", "also draw the run in characters") \
+  X(WORKERS_PER_GPU, "workers-per-gpu", "N", "worker W belongs to device W / N (default: as the log says)")
 
 enum cli_option {
 #define CLI_X(id, name, arg, help) OPT_##id,
@@ -145,6 +160,7 @@ cli_run_fn cli_prove, cli_verify;
 cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove, cli_bench_gpu;
 cli_run_fn cli_synth_porep, cli_synth_files;
 cli_run_fn cli_top;
+cli_run_fn cli_timeline, cli_timeline_compare;
 cli_run_fn cli_daemon, cli_config_check, cli_config_show;
 cli_run_fn cli_bench_single, cli_bench_batch, cli_bench_stress;
 cli_run_fn cli_submit, cli_await, cli_cancel, cli_status, cli_preload, cli_evict, cli_metrics;

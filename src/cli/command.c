@@ -84,6 +84,10 @@ static enum cuzk_status pick_command(struct cli *c, int argc, char **argv, int *
   const char *word = !strcmp(argv[1], "--version") ? "version" : argv[1];
   c->command = find("", word);
   *used = 2;
+  if (argc > 2 && find(word, argv[2])) { /* a command that has others of its group */
+    c->command = find(word, argv[2]);
+    *used = 3;
+  }
   if (c->command) return CUZK_OK;
   if (!is_group(word)) return cuzk_fail(&c->detail, CUZK_E_USAGE, "no command '%s'; cuzk --help lists them", word);
   list_group(names, sizeof names, word);

@@ -40,6 +40,8 @@
   "The shown part of the sector's trees is computed, what nobody sees is drawn: it passes every check and satisfies the\n"   \
   "circuit, but neither a sector nor data is behind it. The same options give the same bytes. Miner 1000 unless told."
 
+#define TIMELINE_OPTIONS (CLI_BIT(BASIS) | CLI_BIT(CLASSIFY) | CLI_BIT(OVERHEAD_MAX) | CLI_BIT(COLD_MIN) | CLI_BIT(WORKERS_PER_GPU))
+
 #define CONFIG_OPTIONS (CLI_BIT(CONFIG) | CLI_BIT(LISTEN) | CLI_BIT(STATUS_LISTEN) | CLI_BIT(LENIENT) | CLI_BIT(SET))
 #define REQUEST_OPTIONS \
   (CLI_BIT(C1) | STATEMENT_OPTIONS | CLI_BIT(MINER) | CLI_BIT(SECTOR) | CLI_BIT(PARTITION) | CLI_BIT(REGISTERED_PROOF) | CLI_BIT(PRIORITY))
@@ -190,6 +192,16 @@ const struct cli_command cli_commands[] = {
      "HTTP endpoint. In a terminal a page of them (h explains the keys); in a pipe, or with --lines, a line at a time; with --json\n"
      "the endpoint's /status.",
      cli_top},
+    {"", "timeline", "FILE", 1, 1, TIMELINE_OPTIONS | CLI_BIT(EPOCH) | CLI_BIT(FROM) | CLI_BIT(TO) | CLI_BIT(TOP) | CLI_BIT(FORMAT) | CLI_BIT(LEGACY) | CLI_BIT(STRICT) |
+         CLI_BIT(WATERFALL) | CLI_BIT(SVG) | CLI_BIT(TRACE), 0,
+     "where did the time go: busy spans and gaps of a log",
+     "Reads a daemon's log with TIMELINE lines (- is standard input), the reference's too, and prints how busy each device and worker was, every\n"
+     "kind of gap with what it costs, the largest gaps, the proofs' critical paths, and the one change that would save most. Exit 1 if no\n"
+     "device call is complete.",
+     cli_timeline},
+    {"timeline", "compare", "A B", 2, 2, TIMELINE_OPTIONS, 0, "what made two runs different",
+     "The last run of log A beside that of log B: stage by stage, gap class by gap class, and a sentence that says what made the difference.",
+     cli_timeline_compare},
     {"bench", "single", "KIND", 1, 1, REMOTE_OPTIONS | REQUEST_OPTIONS, 0, "ask a daemon for one proof and time it",
      "One Prove call. Exit 1 if the proof failed, 2 if the daemon could not be asked, 3 if the job was cancelled or goes on.\n" REQUEST_TEXT,
      cli_bench_single},
