@@ -20,7 +20,14 @@ static int whole(const json_t *o, const char *key) {
   return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < 1 << 20 ? (int)json_integer_value(v) : -1;
 }
 
+static void restart(struct top_view *v) {
+  memset(v->worker, 0, sizeof v->worker);
+  v->has_offset = false;
+  v->last_seq = 0;
+}
+
 void top_view_status(struct top_view *v, json_t *status, double now_ms) {
+  if (v->status && num(status, "uptime_secs") < num(v->status, "uptime_secs")) restart(v); /* another run of the daemon */
   if (v->status) json_decref(v->status);
   v->status = status;
   v->status_at = now_ms;
@@ -39,12 +46,6 @@ static void call_begins(struct top_worker *w, double t, bool kernels) {
 }
 static void call_ends(struct top_worker *w, double t) {
   if (w->n && w->call[(w->n - 1) % TOP_CALLS].end < 0) w->call[(w->n - 1) % TOP_CALLS].end = t;
-}
-
-static void restart(struct top_view *v) {
-  memset(v->worker, 0, sizeof v->worker);
-  v->has_offset = false;
-  v->last_seq = 0;
 }
 
 void top_view_event(struct top_view *v, const char *kind, const char *data, double now_ms) {

@@ -220,6 +220,24 @@ def calm(browser, server, shots):
     page.call("Page.close")
 
 
+def another_run(browser, program):
+    """The daemon is started anew at the same address: the page notices and begins anew, even if the new one has more events already."""
+    with Server(program, 60, 300) as server:
+        page = opened(browser, server)
+        old = page.evaluate(STATS)
+    port = server.address.rsplit(":", 1)[1]
+    with Server(program, 200, 1500, 0, port) as server:
+        server.tell(f"flood {old['lastSeq'] + 2000}")
+        page.wait("document.getElementById('notice').textContent.includes('restarted')", 20)
+        page.wait("cuzkDashboard.stats.lastSeq > 0 && document.getElementById('link').textContent === 'live'", 20)
+        last = server.tell("last")
+        page.wait(f"cuzkDashboard.stats.lastSeq >= {last} && cuzkDashboard.model.spans.n > 100", 20)
+        check(page.evaluate("cuzkDashboard.stats.lost") == 0, "events lost")
+        age = page.evaluate("cuzkDashboard.now() - cuzkDashboard.model.last")
+        check(-50 < age < 1500, "the time now is not that of the new run:", age)
+        page.call("Page.close")
+
+
 def same_as_the_analyser(browser, program):
     """Busy time, gaps and their causes in the page are those that the analyser finds in the log of the same run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -278,9 +296,12 @@ def main():
                 print(f"{test.__name__}: {test.__doc__}", flush=True)
                 test(browser, server, a.shots)
                 print(f"  good, {time.monotonic() - start:.1f} s", flush=True)
-        if a.only in (None, "same_as_the_analyser"):
-            print(f"same_as_the_analyser: {same_as_the_analyser.__doc__}", flush=True)
-            same_as_the_analyser(browser, a.server)
+        for test in (another_run, same_as_the_analyser):
+            if a.only in (None, test.__name__):
+                start = time.monotonic()
+                print(f"{test.__name__}: {test.__doc__}", flush=True)
+                test(browser, a.server)
+                print(f"  good, {time.monotonic() - start:.1f} s", flush=True)
     return 0
 
 

@@ -74,6 +74,11 @@
     stats.lastSeq = 0;
   };
 
+  const anotherRun = () => {
+    restart();
+    notice('The daemon was restarted; the view begins anew.');
+  };
+
   /* after < 0: from now on, with a snapshot first. */
   const connect = (after) => {
     if (source) source.close();
@@ -103,8 +108,7 @@
       return;
     }
     if (id < stats.lastSeq) { /* another run of the daemon */
-      restart();
-      notice('The daemon was restarted; the view begins anew.');
+      anotherRun();
     } else if (phase === 'live' || attempts >= 3) {
       model.seed(s, now());
     }
@@ -140,20 +144,29 @@
   };
 
   /* ---- /status ---- */
-  const takeStatus = (s) => {
+  const takeStatus = (s, asked) => {
+    /* Numbers of events do not tell a new run that has already got as far as the old one. This was taken after it was asked for, the one before
+     * was taken before it came. */
+    const again = status && s.uptime_secs + 0.5 < status.uptime_secs + Math.max(0, (asked || 0) - statusAt) / 1000;
     status = s;
     statusAt = performance.now();
     statusFailed = 0;
-
+    if (again && phase === 'live') {
+      anotherRun();
+      phase = 'probe';
+      attempts = 0;
+      connect(-1);
+    }
   };
   let polling = false;
   const poll = async () => {
     if (polling) return;
     polling = true;
+    const asked = performance.now();
     try {
       const r = await fetch('status', {cache: 'no-store', signal: AbortSignal.timeout(10000)});
       if (!r.ok) throw new Error(String(r.status));
-      takeStatus(await r.json());
+      takeStatus(await r.json(), asked);
     } catch {
       statusFailed++;
     }
@@ -667,7 +680,7 @@
           if (!cell.firstChild) cell.append(el('span'), el('div', 'stack small'));
           const words_ = `${p.partitions_done} of ${p.total_partitions}`;
           if (cell.firstChild.textContent !== words_) cell.firstChild.textContent = words_;
-          stack(cell.lastChild, [['--c-kernels', n.done], ['--c-finish', n.gpu], ['--c-pre', n.synth_done], ['--c-synth', n.synthesizing], ['--c-failed', n.failed]], p.total_partitions);
+          stack(cell.lastChild, [['--good', n.done], ['--c-kernels', n.gpu], ['--c-pre', n.synth_done], ['--c-synth', n.synthesizing], ['--c-failed', n.failed]], p.total_partitions);
         },
         p.ended_secs_ago === null ? secs(p.age_secs + age) : `ended ${secs(p.ended_secs_ago + age)} ago`,
       ];
