@@ -27,13 +27,14 @@ ALLOWED = {
     "synth": FF | {"hash", "circuits", "inputs"},
     "timeline": BASE,
     "engine": FF | {"hash", "timeline"},
+    "sim": FF | {"hash", "timeline", "engine"},
     "store": FF | {"hash", "timeline", "engine"},
     "device": FF | {"hash", "ec", "poly", "msm", "r1cs", "groth16", "backend"},
     "prover": FF | {"hash", "ec", "poly", "msm", "r1cs", "circuits", "groth16", "inputs", "timeline", "engine", "device"},
     "rpc": BASE,
     "daemon": FF | {"hash", "r1cs", "circuits", "groth16", "inputs", "timeline", "engine", "store", "device", "prover", "rpc", "api"},
     "api": FF | {"hash", "timeline", "engine", "store", "device", "prover", "daemon"},
-    "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs", "synth", "timeline", "engine",
+    "cli": FF | {"hash", "ec", "poly", "msm", "r1cs", "gadgets", "circuits", "groth16", "backend", "inputs", "synth", "timeline", "engine", "sim",
                  "store", "device", "prover", "rpc", "daemon", "api"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -43,6 +43,7 @@
   X(FORMAT, "format", "FORMAT", "text (the default), json or csv") \
   X(FROM, "from", "MS", "begin of the window (default: of the run)") \
   X(FULL, "full", "", "check that every point is in the subgroup, too (slow)")                                     \
+  X(GPUS, "gpus", "N", "devices (default: as recorded)")                                                           \
   X(GROUP, "group", "g1|g2", "group of the sums (default g1)")                                                     \
   X(HELP, "help", "", "print this help")                                                                           \
   X(JSON, "json", "", "print the result, and errors, as JSON")                                                     \
@@ -52,6 +53,7 @@
   X(LINES, "lines", "N", "print so many lines and stop (default: go on)")                                           \
   X(LISTEN, "listen", "ADDRESS", "daemon.listen of the configuration")                                              \
   X(LOG2, "log2", "N", "size of the problem is 2^N")                                                               \
+  X(MEMORY, "memory", "GIB", "the memory budget (default: enough for all)")                                        \
   X(META, "meta", "META", "what is known besides the vanilla proofs (JSON): randomness, sectors, commitments")       \
   X(MIX, "mix", "KIND=N/SECONDS,...", "what to submit, such as porep=1/120,window-post=1/1800,winning-post=1/30")      \
   X(MINER, "miner", "N", "the miner's number; with --sector: the replica id must be that of this sector")              \
@@ -70,6 +72,7 @@
   X(REGISTERED_PROOF, "registered-proof", "N", "number of the registered proof")                                   \
   X(REQUEST_ID, "request-id", "TEXT", "key of the request: the same text and inputs are the same job (default: a new one)") \
   X(RUNS, "runs", "N", "measurements of each operation (default 5)")                                               \
+  X(SCALE, "scale", "STAGE=FACTOR", "a stage takes so many times as long; may be given again")                     \
   X(SCALARS, "scalars", "KIND", "random, bits (half ones) or ones (default random)")                               \
   X(SECTOR, "sector", "N", "the sector's number (with --miner)")                                                   \
   X(SECTOR_NUMBER, "sector-number", "N", "number of the sector, or of the first one (default 1)")                    \
@@ -81,6 +84,7 @@
   X(STATUS_LISTEN, "status-listen", "ADDRESS", "daemon.status_listen of the configuration")                         \
   X(STRICT, "strict", "", "exit 2 if a line was malformed") \
   X(SVG, "svg", "FILE", "draw the run into this file") \
+  X(SYNTH, "synth", "N", "syntheses at once (default: as recorded)")                                               \
   X(THREADS, "threads", "N", "threads to use (default: all that the process may use)")                             \
   X(TIMEOUT, "timeout", "SECONDS", "give up after so long (default: never)")                                        \
   X(TO, "to", "MS", "end of the window (default: of the run)") \
@@ -127,7 +131,7 @@ struct cli {
   const char *opt[N_CLI_OPTIONS]; /* NULL: not given; "" for a flag */
   const char *arg[4];             /* arguments that are not options */
   unsigned n_args;
-  const char **list;              /* the files after --vanilla, or the values of --set, in order; owned */
+  const char **list;              /* the files after --vanilla, or the values of --set or --scale, in order; owned */
   unsigned n_list;
   bool json, quiet;
   struct cuzk_pool *pool;
@@ -160,7 +164,7 @@ cli_run_fn cli_prove, cli_verify;
 cli_run_fn cli_bench_arith, cli_bench_ntt, cli_bench_msm, cli_bench_pairing, cli_bench_prove, cli_bench_gpu;
 cli_run_fn cli_synth_porep, cli_synth_files;
 cli_run_fn cli_top;
-cli_run_fn cli_timeline, cli_timeline_compare;
+cli_run_fn cli_timeline, cli_timeline_compare, cli_timeline_simulate;
 cli_run_fn cli_daemon, cli_config_check, cli_config_show;
 cli_run_fn cli_bench_single, cli_bench_batch, cli_bench_stress;
 cli_run_fn cli_submit, cli_await, cli_cancel, cli_status, cli_preload, cli_evict, cli_metrics;

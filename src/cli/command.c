@@ -158,7 +158,7 @@ enum cuzk_status cli_parse(struct cli *c, int argc, char **argv) {
     }
     const int o = v - 256;
     files = o == OPT_VANILLA;
-    if ((files || o == OPT_SET) && optarg[0]) {
+    if ((files || o == OPT_SET || o == OPT_SCALE) && optarg[0]) {
       c->opt[o] = c->list[c->n_list++] = optarg;
       continue;
     }

@@ -202,6 +202,13 @@ const struct cli_command cli_commands[] = {
     {"timeline", "compare", "A B", 2, 2, TIMELINE_OPTIONS, 0, "what made two runs different",
      "The last run of log A beside that of log B: stage by stage, gap class by gap class, and a sentence that says what made the difference.",
      cli_timeline_compare},
+    {"timeline", "simulate", "FILE", 1, 1,
+     CLI_BIT(EPOCH) | CLI_BIT(WORKERS_PER_GPU) | CLI_BIT(GPUS) | CLI_BIT(SYNTH) | CLI_BIT(MEMORY) | CLI_BIT(SCALE) | CLI_BIT(CONCURRENCY) | CLI_BIT(TRACE), 0,
+     "a recorded run with other settings",
+     "Sends the jobs of a log through the engine once more, with the recorded times of each stage, and predicts throughput and latency.\n"
+     "Jobs come when they came; with --concurrency so many are in flight. Stages: open, load, synth, start, kernels, finish, verify.\n"
+     "Exit 1 if the log has no complete call.",
+     cli_timeline_simulate},
     {"bench", "single", "KIND", 1, 1, REMOTE_OPTIONS | REQUEST_OPTIONS, 0, "ask a daemon for one proof and time it",
      "One Prove call. Exit 1 if the proof failed, 2 if the daemon could not be asked, 3 if the job was cancelled or goes on.\n" REQUEST_TEXT,
      cli_bench_single},

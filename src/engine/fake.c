@@ -235,6 +235,7 @@ static enum cuzk_status stage_run(struct cuzk_fake *f, enum cuzk_fake_stage stag
     uint64_t draw = mix(mix(f->o.seed ^ mix(((uint64_t)stage << 32) | attempt)) ^ place_hash(digest_of(rq), partition));
     ns += spread == UINT64_MAX ? draw : draw % (spread + 1);
   }
+  if (f->o.time) ns = f->o.time(f->o.user, stage, rq, partition, ns);
   bool whole = pass(f, ns, fault == CUZK_FAKE_HANG, device, stop);
   (void)pthread_mutex_unlock(&f->lock);
   if (!whole && stopped(stop)) return cuzk_fail(d, CUZK_E_CANCELLED, "fake prover: %s of partition %u stopped", stage_names[stage], partition);

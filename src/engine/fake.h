@@ -31,6 +31,8 @@ struct cuzk_fake_options {
   /** Decides a fault for a call; NULL: none. Called without locks. device -1 where there is none. LOAD: rq NULL, partition is the row of
    *  kind[]. VERIFY: once for each proof. */
   enum cuzk_fake_fault (*fault)(void *user, enum cuzk_fake_stage stage, const struct cuzk_request *rq, unsigned partition, int device);
+  /** Decides a call's time, given what the options make it; NULL: that. Called with a lock held: it calls nothing of the fake. */
+  uint64_t (*time)(void *user, enum cuzk_fake_stage stage, const struct cuzk_request *rq, unsigned partition, uint64_t ns);
   void *user;
   unsigned failing_resets; /* so many times device_reset of each device fails first */
 };

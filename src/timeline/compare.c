@@ -45,10 +45,15 @@ const char *cuzk_tl_compare_why(char *out, size_t n, const struct cuzk_tl_side *
       what = cuzk_tl_class_names[c];
     }
   }
+  char how_much[80];
+  /* others may have moved the other way */
+  if (most > 1.005 * total && total > 0) (void)snprintf(how_much, sizeof how_much, "more than the whole difference");
+  else if (most < 1.005 * total && total < 0) (void)snprintf(how_much, sizeof how_much, "more than the whole difference");
+  else (void)snprintf(how_much, sizeof how_much, "%.0f %% of the difference", 100 * most / total);
   (void)snprintf(out, n,
                  "%s needs %.2f s of device time a partition where %s needs %.2f s (%.2f times the throughput), mostly by %s: %.2f s instead of %.2f s, "
-                 "%.0f %% of the difference.",
-                 b->name, wb, a->name, wa, rate, what, was + most, was, 100 * most / total);
+                 "%s.",
+                 b->name, wb, a->name, wa, rate, what, was + most, was, how_much);
   return out;
 }
 

@@ -23,7 +23,7 @@ struct event {
   uint64_t t;
   uint32_t line, job, next; /* next: in its slot */
   int32_t partition, worker, gpu, kind;
-  uint32_t gpu_ms;
+  uint32_t gpu_ms, lock_ms;
   uint8_t type;
   bool failed;
 };
@@ -384,6 +384,7 @@ static enum cuzk_status partition_event(struct cuzk_tl_reader *r, const struct e
     case CUZK_EV_GPU_END:
       p->gpu1 = e->t;
       p->gpu_ms = e->gpu_ms;
+      p->lock_ms = e->lock_ms;
       p->end_line = e->line;
       if (e->failed) {
         p->flags |= CUZK_TL_FAILED;
@@ -599,6 +600,7 @@ static void details(struct event *e, struct fields *f, const char *s, size_t n) 
       else if (num && x <= INT32_MAX && is_key(s, k, "worker") && !(seen & 2)) e->worker = (int32_t)x, seen |= 2;
       else if (num && x <= INT32_MAX && is_key(s, k, "gpu") && !(seen & 4)) e->gpu = (int32_t)x, seen |= 4;
       else if (num && x < UINT32_MAX && is_key(s, k, "gpu_ms") && !(seen & 8)) e->gpu_ms = (uint32_t)x, seen |= 8;
+      else if (num && x < UINT32_MAX && is_key(s, k, "lock_wait_ms") && !(seen & 512)) e->lock_ms = (uint32_t)x, seen |= 512;
       else if (is_key(s, k, "err") && vn) e->failed = true;
       else if (is_key(s, k, "kind") && !(seen & 16)) e->kind = kind_of(v, vn), seen |= 16;
       else if (num && is_key(s, k, "wall_ms") && !(seen & 32)) f->wall_ms = x, seen |= 32;

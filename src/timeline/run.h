@@ -28,6 +28,7 @@ struct cuzk_tl_part {
   uint64_t gpu0, kernel0, kernel1, fin, gpu1;
   uint32_t job;                /* index */
   uint32_t gpu_ms;             /* of GPU_END; UINT32_MAX: not said */
+  uint32_t lock_ms;            /* lock_wait_ms of GPU_END; 0 */
   int32_t partition;           /* -1: not said */
   int32_t worker, gpu;         /* -1: not said; gpu as said by gpu= */
   uint32_t start_line, end_line, kernel_line; /* order among equal times (the run's lines, from 1) */
