@@ -4,7 +4,9 @@ install(FILES docs/cli/cuzk.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES completions/cuzk.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME cuzk)
 install(FILES completions/_cuzk DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES completions/cuzk.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/operate.md docs/config.md cuzk.example.toml
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/grafana/cuzk.json docs/grafana/alerts.yml DESTINATION ${CMAKE_INSTALL_DOCDIR}/grafana)
 
 # libcuzk: the shared library, its public headers, and how pkg-config finds them.
 install(TARGETS libcuzk LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

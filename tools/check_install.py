@@ -8,7 +8,8 @@ import tempfile
 
 EXPECTED = ["bin/cuzk", "share/man/man1/cuzk.1", "share/bash-completion/completions/cuzk", "share/zsh/site-functions/_cuzk",
             "share/fish/vendor_completions.d/cuzk.fish", "share/doc/cuzk/LICENSE-MIT", "share/doc/cuzk/LICENSE-APACHE",
-            "share/doc/cuzk/README.md", "share/doc/cuzk/examples/prove_in_process.c", "include/cuzk/cuzk.h", "include/cuzk/status.h"]
+            "share/doc/cuzk/README.md", "share/doc/cuzk/operate.md", "share/doc/cuzk/config.md", "share/doc/cuzk/grafana/cuzk.json",
+            "share/doc/cuzk/grafana/alerts.yml", "share/doc/cuzk/cuzk.example.toml", "share/doc/cuzk/examples/prove_in_process.c", "include/cuzk/cuzk.h", "include/cuzk/status.h"]
 LIBRARY = ["libcuzk.so", "pkgconfig/libcuzk.pc"]  # in lib or lib/ARCHITECTURE
 
 
@@ -30,7 +31,7 @@ def main():
                   'echo "${COMPREPLY[*]}"; COMP_WORDS=(cuzk prove porep --c); COMP_CWORD=3; _cuzk; echo "${COMPREPLY[*]}"')
         offered = subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout.split("\n")
         print("completion offers", offered[:2])
-        good = offered[0].split() == ["params", "prove"] and offered[1].split() == ["--c1"]
+        good = offered[0].split() == ["params", "preload", "prove"] and offered[1].split() == ["--c1"]
     return 1 if missing or bash.returncode or not good or not out.startswith("cuzk ") else 0
 
 
