@@ -22,6 +22,7 @@
 #include "rpc/tls.h"
 
 #define OUT_HIGH (256 << 10) /* bytes that may wait in a connection's output */
+#define DRAIN_IDLE_MS 1000    /* while draining, a connection without calls is kept so long */
 #define FLUSH_ROUNDS 200     /* of a millisecond and a bit, for the last answers */
 
 struct listener {
@@ -148,7 +149,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
   struct cuzk_rpc_server *s = l->server;
   char peer[64];
   const uint64_t now = cuzk_rpc_now_ms();
-  if (s->n_connections >= s->max_connections || s->draining) {
+  if (s->n_connections >= s->max_connections) {
     (void)close(fd);
     return;
   }
@@ -205,7 +206,7 @@ static void on_resume(evutil_socket_t fd, short what, void *user) {
   (void)what;
   struct cuzk_rpc_server *s = user;
   for (struct listener *l = s->listeners; l; l = l->next)
-    if (l->ev && !s->draining) (void)evconnlistener_enable(l->ev);
+    if (l->ev) (void)evconnlistener_enable(l->ev);
 }
 
 static void arm_tick(struct cuzk_rpc_server *s, uint64_t ms) {
@@ -243,7 +244,8 @@ static void on_tick(evutil_socket_t fd, short what, void *user) {
       connection_free(c);
       continue;
     }
-    if (idle) rpc_session_drain(c->session);
+    const bool leaves = s->draining && c->idle_ms && now - c->idle_ms >= DRAIN_IDLE_MS;
+    if (idle || leaves) rpc_session_drain(c->session);
     (void)pump(c);
   }
   arm_tick(s, next ? next : 1);
@@ -401,8 +403,8 @@ enum cuzk_status cuzk_rpc_server_start(struct cuzk_rpc_server *s, struct cuzk_de
 static void drain_run(void *user) {
   struct cuzk_rpc_server *s = user;
   s->draining = true;
-  for (struct listener *l = s->listeners; l; l = l->next) (void)evconnlistener_disable(l->ev);
-  for (struct connection *c = s->connections; c; c = c->next) rpc_session_drain(c->session);
+  for (struct connection *c = s->connections; c; c = c->next)
+    if (!c->session->n_calls) rpc_session_drain(c->session);
 }
 
 void cuzk_rpc_server_drain(struct cuzk_rpc_server *s) { (void)rpc_core_post(s->shared.core, drain_run, s); }

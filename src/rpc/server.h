@@ -58,7 +58,8 @@ enum cuzk_status cuzk_rpc_server_listen(struct cuzk_rpc_server *s, const struct 
 const char *cuzk_rpc_server_address(const struct cuzk_rpc_server *s, size_t i);
 /** Starts the loop thread. */
 enum cuzk_status cuzk_rpc_server_start(struct cuzk_rpc_server *s, struct cuzk_detail *d);
-/** GOAWAY; no new connections and streams, open calls go on. Any thread. */
+/** Connections without calls get GOAWAY, others when their calls are over; new ones are taken, so that views and waiting work to the end
+ *  (methods refuse what must not begin). Any thread. */
 void cuzk_rpc_server_drain(struct cuzk_rpc_server *s);
 /** Stops the loop (open calls are cancelled, their on_end called), removes sockets and lock files. *s becomes NULL. */
 void cuzk_rpc_server_destroy(struct cuzk_rpc_server **s);
