@@ -115,7 +115,7 @@ static enum cuzk_status naive(FILE *f, const struct cuzk_tl_report *r, const cha
     while (k < r->n_intervals && (s[k]->start < e[i]->end || (s[k]->start == e[i]->end && s[k]->line <= e[i]->end_line))) k++;
     if (k == r->n_intervals) break;
     if (i + 1 < r->n_intervals && e[i + 1]->end <= s[k]->start && (e[i + 1]->end < s[k]->start || e[i + 1]->end_line < s[k]->line)) continue;
-    (void)fprintf(f, "%s%" PRIu64, any ? separator : "", s[k]->start - e[i]->end);
+    (void)fprintf(f, "%s%" PRIu64, any ? separator : "", (uint64_t)(s[k]->start - e[i]->end));
     any = true;
   }
   cuzk_free(s);
@@ -172,7 +172,7 @@ enum cuzk_status cuzk_tl_print_text(FILE *f, const struct cuzk_tl_report *r, con
   if (l.n_gaps) (void)fprintf(f, "largest gaps: from_ms to_ms gap_ms label prev_job/part next_job/part queue_depth\n");
   for (size_t i = 0; i < l.n_gaps; i++) {
     const struct cuzk_tl_gap *g = l.gap[i];
-    (void)fprintf(f, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s ", g->start, g->end, g->end - g->start, cuzk_tl_class_names[g->label]);
+    (void)fprintf(f, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s ", (uint64_t)g->start, (uint64_t)g->end, (uint64_t)(g->end - g->start), cuzk_tl_class_names[g->label]);
     attempt(f, run, g->before);
     (void)fprintf(f, " ");
     attempt(f, run, g->after);
@@ -217,7 +217,7 @@ static void spread_json(FILE *f, const char *name, const struct cuzk_tl_spread *
 
 static void gap_json(FILE *f, const struct cuzk_tl_gap *g, const struct cuzk_tl_run *run) {
   (void)fprintf(f, "{\"device\":%" PRIu32 ",\"from_ms\":%" PRIu64 ",\"to_ms\":%" PRIu64 ",\"gap_ms\":%" PRIu64 ",\"label\":\"%s\"", g->device,
-                g->start, g->end, g->end - g->start, cuzk_tl_class_names[g->label]);
+                (uint64_t)g->start, (uint64_t)g->end, (uint64_t)(g->end - g->start), cuzk_tl_class_names[g->label]);
   for (unsigned k = 0; k < 2; k++) {
     const struct cuzk_tl_part *p = &run->part[k ? g->after : g->before];
     (void)fprintf(f, ",\"%s_job\":", k ? "next" : "prev");
@@ -319,13 +319,15 @@ void cuzk_tl_print_csv(FILE *f, const struct cuzk_tl_report *r, const struct cuz
   }
   for (size_t i = 0; i < r->n_gaps; i++) {
     const struct cuzk_tl_gap *g = &r->gap[i];
-    (void)fprintf(f, "%u,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,", run->number, g->device, g->start, g->end, g->end - g->start,
+    (void)fprintf(f, "%u,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,", run->number, g->device, (uint64_t)g->start, (uint64_t)g->end, (uint64_t)(g->end - g->start),
                   cuzk_tl_class_names[g->label]);
     csv_text(f, cuzk_tl_job_id(run, run->part[g->before].job));
     (void)fprintf(f, ",%" PRId32 ",", run->part[g->before].partition);
     csv_text(f, cuzk_tl_job_id(run, run->part[g->after].job));
     (void)fprintf(f, ",%" PRId32 ",%" PRIu32, run->part[g->after].partition, g->queue_depth);
-    for (unsigned c = 0; c < CUZK_TL_N_CLASSES; c++) (void)fprintf(f, ",%" PRIu64, g->ms[c]);
+    uint64_t ms[CUZK_TL_N_CLASSES];
+    cuzk_tl_gap_split(ms, r, run, g);
+    for (unsigned c = 0; c < CUZK_TL_N_CLASSES; c++) (void)fprintf(f, ",%" PRIu64, ms[c]);
     (void)fprintf(f, "\n");
   }
 }

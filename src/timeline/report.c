@@ -18,15 +18,6 @@ const uint64_t cuzk_tl_bucket_limit[CUZK_TL_BUCKETS] = {10,   20,   50,    100, 
 
 void cuzk_tl_defaults(struct cuzk_tl_options *o) { *o = (struct cuzk_tl_options){.to = CUZK_TL_NONE, .overhead_max = 1500, .cold_min = 100000}; }
 
-void cuzk_tl_report_clear(struct cuzk_tl_report *r) {
-  cuzk_free(r->interval);
-  cuzk_free(r->gap);
-  cuzk_free(r->device);
-  cuzk_free(r->worker);
-  cuzk_free(r->job);
-  memset(r, 0, sizeof *r);
-}
-
 static int cmp_u64(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
@@ -97,6 +88,29 @@ static enum cuzk_status activity_init(struct activity *a, const struct cuzk_tl_r
   qsort(a->first, a->n, sizeof *a->first, cmp_u64);
   qsort(a->last, a->n, sizeof *a->last, cmp_u64);
   return CUZK_OK;
+}
+
+struct cuzk_tl_causes {
+  struct activity act;
+  struct cuzk_tl_load *load; /* by start */
+  uint64_t *reach;           /* reach[i]: the latest end of loads 0 .. i */
+  struct cuzk_tl_options o;
+};
+static void causes_destroy(struct cuzk_tl_causes *c) {
+  if (!c) return;
+  activity_clear(&c->act);
+  cuzk_free(c->load);
+  cuzk_free(c->reach);
+  cuzk_free(c);
+}
+void cuzk_tl_report_clear(struct cuzk_tl_report *r) {
+  cuzk_free(r->interval);
+  cuzk_free(r->gap);
+  causes_destroy(r->causes);
+  cuzk_free(r->device);
+  cuzk_free(r->worker);
+  cuzk_free(r->job);
+  memset(r, 0, sizeof *r);
 }
 
 /* ---- intervals ---- */
@@ -231,62 +245,67 @@ static uint64_t load_cover(const struct cuzk_tl_load *load, const uint64_t *reac
   return cover;
 }
 
-static void classify(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, const struct cuzk_tl_options *o, const struct activity *act,
-                     const struct cuzk_tl_load *load, const uint64_t *reach, struct cuzk_tl_gap *g) {
+/* True: by cause. */
+static bool split(uint64_t ms[CUZK_TL_N_CLASSES], const struct cuzk_tl_causes *c, const struct cuzk_tl_run *run, const struct cuzk_tl_gap *g) {
+  memset(ms, 0, CUZK_TL_N_CLASSES * sizeof *ms);
   const struct cuzk_tl_part *next = &run->part[g->after], *prev = &run->part[g->before];
   const uint64_t s = g->start, e = g->end, len = e - s;
   uint64_t ready = next->ready;
   if (ready == CUZK_TL_NONE || ready > e) ready = next->synth1 != CUZK_TL_NONE ? next->synth1 : CUZK_TL_NONE;
-  const bool causal = o->classify == CUZK_TL_CAUSAL || (o->classify == CUZK_TL_CLASSIFY_AUTO && ready != CUZK_TL_NONE);
+  const bool causal = c->o.classify == CUZK_TL_CAUSAL || (c->o.classify == CUZK_TL_CLASSIFY_AUTO && ready != CUZK_TL_NONE);
   if (!causal || ready == CUZK_TL_NONE) {
-    const enum cuzk_tl_class c = len <= o->overhead_max          ? CUZK_TL_DISPATCH
-                                 : len >= o->cold_min            ? CUZK_TL_COLD_START
+    const enum cuzk_tl_class k = len <= c->o.overhead_max          ? CUZK_TL_DISPATCH
+                                 : len >= c->o.cold_min            ? CUZK_TL_COLD_START
                                  : next->job != prev->job ? CUZK_TL_CROSS_SECTOR
                                                                  : CUZK_TL_INTRA_SECTOR;
-    g->ms[c] = len;
+    ms[k] = len;
   } else {
-    r->classify = CUZK_TL_CAUSAL;
     const uint64_t t = ready < s ? s : ready > e ? e : ready;
-    g->ms[CUZK_TL_DISPATCH] = e - t;
+    ms[CUZK_TL_DISPATCH] = e - t;
     if (t > s) {
-      const bool active = any_active(act, s);
+      const bool active = any_active(&c->act, s);
       uint64_t from = s;
       if (!active) {
-        const uint64_t f = next_first(act, s);
+        const uint64_t f = next_first(&c->act, s);
         from = f < t ? f : t;
       }
-      g->ms[CUZK_TL_NO_DEMAND] = from - s;
+      ms[CUZK_TL_NO_DEMAND] = from - s;
       uint64_t rest = t - from;
       /* what the next partition was held up by */
-      const uint64_t loading = load_cover(load, reach, run->n_loads, next->job, from, t);
+      const uint64_t loading = load_cover(c->load, c->reach, run->n_loads, next->job, from, t);
       uint64_t budget = 0;
       if (next->budget0 != CUZK_TL_NONE) {
         budget = overlap(from, t, next->budget0, next->budget1 == CUZK_TL_NONE ? t : next->budget1);
         if (budget > rest - loading) budget = rest - loading;
       }
-      g->ms[CUZK_TL_SRS_LOAD] = loading;
-      g->ms[CUZK_TL_BUDGET_WAIT] = budget;
+      ms[CUZK_TL_SRS_LOAD] = loading;
+      ms[CUZK_TL_BUDGET_WAIT] = budget;
       rest -= loading + budget;
-      g->ms[!active ? CUZK_TL_COLD_START : next->job != prev->job ? CUZK_TL_CROSS_SECTOR : CUZK_TL_INTRA_SECTOR] += rest;
+      ms[!active ? CUZK_TL_COLD_START : next->job != prev->job ? CUZK_TL_CROSS_SECTOR : CUZK_TL_INTRA_SECTOR] += rest;
     }
   }
-  for (unsigned c = 0; c < CUZK_TL_N_CLASSES; c++)
-    if (g->ms[c] && g->ms[c] >= g->ms[g->label]) g->label = c;
+  return causal && ready != CUZK_TL_NONE;
+}
+
+void cuzk_tl_gap_split(uint64_t ms[CUZK_TL_N_CLASSES], const struct cuzk_tl_report *r, const struct cuzk_tl_run *run, const struct cuzk_tl_gap *g) {
+  (void)split(ms, r->causes, run, g);
 }
 
 static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, const struct cuzk_tl_options *o) {
   enum cuzk_status st = CUZK_E_NOMEM;
-  struct activity act = {0};
-  struct cuzk_tl_load *load = cuzk_malloc_array(run->n_loads + 1, sizeof *load);
+  struct cuzk_tl_causes *c = cuzk_calloc(1, sizeof *c);
   uint64_t *ready = cuzk_malloc_array(run->n_parts + 1, sizeof *ready), *taken = cuzk_malloc_array(run->n_parts + 1, sizeof *taken);
-  uint64_t *reach = cuzk_malloc_array(run->n_loads + 1, sizeof *reach);
   size_t n_ready = 0, n_taken = 0, n = 0;
   r->gap = cuzk_calloc(r->n_gaps + 1, sizeof *r->gap);
-  if (!load || !ready || !taken || !reach || !r->gap) goto out;
-  if (activity_init(&act, run) != CUZK_OK) goto out;
-  if (run->n_loads) memcpy(load, run->load, run->n_loads * sizeof *load);
-  qsort(load, run->n_loads, sizeof *load, cmp_load);
-  for (size_t i = 0; i < run->n_loads; i++) reach[i] = i && reach[i - 1] > load[i].end ? reach[i - 1] : load[i].end;
+  r->causes = c;
+  if (!c || !ready || !taken || !r->gap) goto out;
+  c->o = *o;
+  c->load = cuzk_malloc_array(run->n_loads + 1, sizeof *c->load);
+  c->reach = cuzk_malloc_array(run->n_loads + 1, sizeof *c->reach);
+  if (!c->load || !c->reach || activity_init(&c->act, run) != CUZK_OK) goto out;
+  if (run->n_loads) memcpy(c->load, run->load, run->n_loads * sizeof *c->load);
+  qsort(c->load, run->n_loads, sizeof *c->load, cmp_load);
+  for (size_t i = 0; i < run->n_loads; i++) c->reach[i] = i && c->reach[i - 1] > c->load[i].end ? c->reach[i - 1] : c->load[i].end;
   for (size_t i = 0; i < run->n_parts; i++) {
     const struct cuzk_tl_part *p = &run->part[i];
     const uint64_t left = p->pickup != CUZK_TL_NONE ? p->pickup : p->gpu0;
@@ -306,9 +325,13 @@ static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl
       *g = (struct cuzk_tl_gap){.start = end, .end = v->start, .device = v->device, .before = before, .after = v->part};
       const size_t in = count_upto(ready, n_ready, end), gone = count_upto(taken, n_taken, end);
       g->queue_depth = in > gone ? ms32(in - gone) : 0;
-      classify(r, run, o, &act, load, reach, g);
+      uint64_t ms[CUZK_TL_N_CLASSES];
+      if (split(ms, c, run, g)) r->classify = CUZK_TL_CAUSAL;
+      for (unsigned k = 0; k < CUZK_TL_N_CLASSES; k++) {
+        if (ms[k] && ms[k] >= ms[g->label]) g->label = (uint8_t)k;
+        r->cls[k].ms += ms[k];
+      }
       r->cls[g->label].gaps++;
-      for (unsigned c = 0; c < CUZK_TL_N_CLASSES; c++) r->cls[c].ms += g->ms[c];
       unsigned b = 0;
       while (g->end - g->start >= cuzk_tl_bucket_limit[b]) b++;
       r->histogram[b].gaps++;
@@ -322,9 +345,6 @@ static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl
   }
   st = CUZK_OK;
 out:
-  activity_clear(&act);
-  cuzk_free(load);
-  cuzk_free(reach);
   cuzk_free(ready);
   cuzk_free(taken);
   return st;
@@ -434,13 +454,23 @@ static bool figure_of(enum figure f, const struct cuzk_tl_part *p, uint64_t *v) 
   return true;
 }
 
+/* By the time that stands first, then as they stood: jobs' numbers follow each other. */
+static int cmp_first(const void *a, const void *b) {
+  const uint64_t *x = a, *y = b;
+  if (*x != *y) return *x < *y ? -1 : 1;
+  const uint32_t u = *(const uint32_t *)(x + 1), v = *(const uint32_t *)(y + 1);
+  return (u > v) - (u < v);
+}
 /* From the last end but one of a job to the first start of the job that follows it, in the order of first starts. */
 static enum cuzk_status hand_overs(struct cuzk_tl_report *r, const struct cuzk_tl_run *run, uint32_t *v) {
   struct turn {
     uint64_t first, last, last_but_one;
     uint32_t n;
   } *turn = cuzk_calloc(run->n_jobs + 1, sizeof *turn);
-  struct cuzk_tl_job_report *by_first = cuzk_calloc(run->n_jobs + 1, sizeof *by_first);
+  struct by_first {
+    uint64_t start;
+    uint32_t job;
+  } *by_first = cuzk_calloc(run->n_jobs + 1, sizeof *by_first);
   size_t n = 0, n_turns = 0;
   enum cuzk_status st = CUZK_E_NOMEM;
   if (!turn || !by_first) goto out;
@@ -459,8 +489,8 @@ static enum cuzk_status hand_overs(struct cuzk_tl_report *r, const struct cuzk_t
     t->n++;
   }
   for (size_t i = 0; i < run->n_jobs; i++)
-    if (turn[i].n) by_first[n_turns++] = (struct cuzk_tl_job_report){.start = turn[i].first, .job = (uint32_t)i};
-  qsort(by_first, n_turns, sizeof *by_first, cmp_job);
+    if (turn[i].n) by_first[n_turns++] = (struct by_first){.start = turn[i].first, .job = (uint32_t)i};
+  qsort(by_first, n_turns, sizeof *by_first, cmp_first);
   for (size_t i = 1; i < n_turns; i++) {
     const struct turn *a = &turn[by_first[i - 1].job];
     v[n++] = by_first[i].start > a->last_but_one ? ms32(by_first[i].start - a->last_but_one) : 0;
@@ -480,7 +510,7 @@ static enum cuzk_status make_figures(struct cuzk_tl_report *r, const struct cuzk
   for (size_t i = 0; i < r->n_intervals; i++) v[i] = ms32(r->interval[i].end - r->interval[i].start);
   r->span = spread(v, r->n_intervals);
   for (size_t i = 0; i < r->n_intervals; i++)
-    if ((r->interval[i].end - r->interval[i].start) * 2 > r->span.median * 3) r->inflated++;
+    if ((uint64_t)(r->interval[i].end - r->interval[i].start) * 2 > r->span.median * 3) r->inflated++;
   struct cuzk_tl_spread *to[] = {[F_QUEUE] = &r->queue_wait, [F_PICKUP] = &r->pickup, [F_SPAWN] = &r->spawn, [F_SYNTH] = &r->synth};
   for (unsigned f = F_QUEUE; f <= F_SYNTH; f++) {
     size_t n = 0;

@@ -25,21 +25,21 @@ struct cuzk_tl_options {
 void cuzk_tl_defaults(struct cuzk_tl_options *o);
 
 /** One busy interval of a worker, as the basis has it. */
-struct cuzk_tl_interval {
-  uint64_t start, end;
+struct __attribute__((packed)) cuzk_tl_interval {
+  uint64_t start : CUZK_TL_TIME_BITS, end : CUZK_TL_TIME_BITS;
   uint32_t part;     /* index of the attempt */
   uint32_t line, end_line;
-  int32_t worker;    /* -1: not said */
-  uint32_t device;
+  int16_t worker;    /* -1: not said */
+  uint16_t device;
 };
-struct cuzk_tl_gap {
-  uint64_t start, end;
-  uint32_t device;
+struct __attribute__((packed)) cuzk_tl_gap { /* cuzk_tl_gap_split has its parts */
+  uint64_t start : CUZK_TL_TIME_BITS, end : CUZK_TL_TIME_BITS;
   uint32_t before, after;  /* attempts */
   uint32_t queue_depth;    /* partitions that waited for a device when it began */
-  enum cuzk_tl_class label;
-  uint64_t ms[CUZK_TL_N_CLASSES]; /* sum: end - start */
+  uint16_t device;
+  uint8_t label;           /* enum cuzk_tl_class */
 };
+struct cuzk_tl_causes;     /* of report.c: what gaps are told apart by */
 struct cuzk_tl_lane { /* a device, or a worker of a device */
   uint32_t device;
   int32_t worker;
@@ -79,6 +79,7 @@ struct cuzk_tl_report {
   size_t n_intervals, n_gaps, n_devices, n_workers, n_jobs;
   struct cuzk_tl_interval *interval; /* by device, start, line */
   struct cuzk_tl_gap *gap;           /* by device, start */
+  struct cuzk_tl_causes *causes;
   struct cuzk_tl_lane *device, *worker;
   struct cuzk_tl_job_report *job;    /* those with an interval */
   struct cuzk_tl_class_sum cls[CUZK_TL_N_CLASSES]; /* gaps counted by label, ms by share */
@@ -91,6 +92,8 @@ struct cuzk_tl_report {
 /** Analyses a run. Errors: E_NOENT (no complete interval: *out is empty but usable), E_NOMEM. */
 enum cuzk_status cuzk_tl_analyse(struct cuzk_tl_report *out, const struct cuzk_tl_run *run, const struct cuzk_tl_options *o,
                                  struct cuzk_detail *d);
+/** How much of a gap of r each class has; the sum is its length. run is the one that was analysed. */
+void cuzk_tl_gap_split(uint64_t ms[CUZK_TL_N_CLASSES], const struct cuzk_tl_report *r, const struct cuzk_tl_run *run, const struct cuzk_tl_gap *g);
 void cuzk_tl_report_clear(struct cuzk_tl_report *r);
 /** busy / (window less what is given), 0 .. 1; 1 if nothing is left. */
 double cuzk_tl_efficiency_without(const struct cuzk_tl_report *r, uint64_t ms);

@@ -359,8 +359,8 @@ static enum cuzk_status partition_event(struct cuzk_tl_reader *r, const struct e
     }
   }
   struct cuzk_tl_part *p = &run->part[i];
-  if (e->worker >= 0) p->worker = e->worker;
-  if (e->gpu >= 0) p->gpu = e->gpu;
+  if (e->worker >= 0) p->worker = (int16_t)e->worker;
+  if (e->gpu >= 0) p->gpu = (int16_t)e->gpu;
   switch (e->type) {
     case CUZK_EV_BUDGET_WAIT: p->budget0 = e->t; break;
     case CUZK_EV_BUDGET_OK: p->budget1 = e->t; break;
@@ -495,7 +495,6 @@ static enum cuzk_status run_end(struct cuzk_tl_reader *r) {
 }
 
 static enum cuzk_status enqueue(struct cuzk_tl_reader *r, struct event *e) {
-  if (e->t > UINT64_MAX / 2) return CUZK_OK; /* parse() has refused these */
   if (e->t > r->high || !r->started) r->high = e->t;
   r->started = true;
   if (r->high > WINDOW && r->low < r->high - WINDOW) {
@@ -597,8 +596,8 @@ static void details(struct event *e, struct fields *f, const char *s, size_t n) 
       uint64_t x = 0;
       const bool num = number(v, vn, &x);
       if (num && x <= INT32_MAX && is_key(s, k, "partition") && !(seen & 1)) e->partition = (int32_t)x, seen |= 1;
-      else if (num && x <= INT32_MAX && is_key(s, k, "worker") && !(seen & 2)) e->worker = (int32_t)x, seen |= 2;
-      else if (num && x <= INT32_MAX && is_key(s, k, "gpu") && !(seen & 4)) e->gpu = (int32_t)x, seen |= 4;
+      else if (num && x <= CUZK_TL_MAX_WORKER && is_key(s, k, "worker") && !(seen & 2)) e->worker = (int32_t)x, seen |= 2;
+      else if (num && x <= CUZK_TL_MAX_WORKER && is_key(s, k, "gpu") && !(seen & 4)) e->gpu = (int32_t)x, seen |= 4;
       else if (num && x < UINT32_MAX && is_key(s, k, "gpu_ms") && !(seen & 8)) e->gpu_ms = (uint32_t)x, seen |= 8;
       else if (num && x < UINT32_MAX && is_key(s, k, "lock_wait_ms") && !(seen & 512)) e->lock_ms = (uint32_t)x, seen |= 512;
       else if (is_key(s, k, "err") && vn) e->failed = true;
@@ -661,7 +660,7 @@ static enum cuzk_status take_line(struct cuzk_tl_reader *r, char *s, size_t n, b
   }
   struct event e = {.partition = -1, .worker = -1, .gpu = -1, .kind = -1, .gpu_ms = UINT32_MAX, .job = NO_INDEX};
   struct fields f = {0};
-  if (got < 3 || !len[1] || !number(field[0], len[0], &e.t)) {
+  if (got < 3 || !len[1] || !number(field[0], len[0], &e.t) || e.t >= CUZK_TL_NONE) {
     r->run.malformed++;
     return CUZK_OK;
   }

@@ -13,7 +13,10 @@
 #include "base/progress.h"
 #include "cuzk/status.h"
 
-#define CUZK_TL_NONE UINT64_MAX
+/* Times are below this: 139 years. An offset that is not is malformed. So an attempt fits into 91 bytes; a log may have millions. */
+#define CUZK_TL_TIME_BITS 42
+#define CUZK_TL_NONE ((UINT64_C(1) << CUZK_TL_TIME_BITS) - 1)
+#define CUZK_TL_MAX_WORKER INT16_MAX /* what has a larger number counts as not said */
 
 enum cuzk_tl_flag {
   CUZK_TL_INFERRED = 1,        /* GPU_START was missing: end less gpu_ms */
@@ -22,17 +25,19 @@ enum cuzk_tl_flag {
 };
 
 /** One attempt at one partition. */
-struct cuzk_tl_part {
-  uint64_t budget0, budget1;   /* BUDGET_WAIT, BUDGET_OK */
-  uint64_t synth0, synth1, ready, pickup; /* ready: GPU_QUEUE or CHAN_SEND */
-  uint64_t gpu0, kernel0, kernel1, fin, gpu1;
+struct __attribute__((packed)) cuzk_tl_part {
+  uint64_t budget0 : CUZK_TL_TIME_BITS, budget1 : CUZK_TL_TIME_BITS; /* BUDGET_WAIT, BUDGET_OK */
+  uint64_t synth0 : CUZK_TL_TIME_BITS, synth1 : CUZK_TL_TIME_BITS;
+  uint64_t ready : CUZK_TL_TIME_BITS, pickup : CUZK_TL_TIME_BITS; /* ready: GPU_QUEUE or CHAN_SEND */
+  uint64_t gpu0 : CUZK_TL_TIME_BITS, kernel0 : CUZK_TL_TIME_BITS, kernel1 : CUZK_TL_TIME_BITS;
+  uint64_t fin : CUZK_TL_TIME_BITS, gpu1 : CUZK_TL_TIME_BITS;
   uint32_t job;                /* index */
   uint32_t gpu_ms;             /* of GPU_END; UINT32_MAX: not said */
   uint32_t lock_ms;            /* lock_wait_ms of GPU_END; 0 */
   int32_t partition;           /* -1: not said */
-  int32_t worker, gpu;         /* -1: not said; gpu as said by gpu= */
+  int16_t worker, gpu;         /* -1: not said; gpu as said by gpu= */
   uint32_t start_line, end_line, kernel_line; /* order among equal times (the run's lines, from 1) */
-  uint32_t flags;
+  uint8_t flags;
 };
 
 struct cuzk_tl_job {
