@@ -71,20 +71,28 @@ struct largest {
   const struct cuzk_tl_job_report **job;
   size_t n_gaps, n_jobs;
 };
+/* What is gathered is cut to the largest each time that it has doubled, so memory follows top, not the log. */
 static enum cuzk_status largest_find(struct largest *l, const struct cuzk_tl_report *r, unsigned top) {
-  l->gap = cuzk_malloc_array(r->n_gaps + 1, sizeof *l->gap);
-  l->job = cuzk_malloc_array(r->n_jobs + 1, sizeof *l->job);
+  const size_t gaps = r->n_gaps < top ? r->n_gaps : top, jobs = r->n_jobs < top ? r->n_jobs : top;
+  const size_t gap_room = 2 * gaps + 64, job_room = 2 * jobs + 64;
+  *l = (struct largest){.gap = cuzk_malloc_array(gap_room, sizeof *l->gap), .job = cuzk_malloc_array(job_room, sizeof *l->job)};
   if (!l->gap || !l->job) {
     cuzk_free(l->gap);
     cuzk_free(l->job);
     return CUZK_E_NOMEM;
   }
-  for (size_t i = 0; i < r->n_gaps; i++) l->gap[i] = &r->gap[i];
-  for (size_t i = 0; i < r->n_jobs; i++) l->job[i] = &r->job[i];
-  qsort(l->gap, r->n_gaps, sizeof *l->gap, larger_gap);
-  qsort(l->job, r->n_jobs, sizeof *l->job, slower_job);
-  l->n_gaps = r->n_gaps < top ? r->n_gaps : top;
-  l->n_jobs = r->n_jobs < top ? r->n_jobs : top;
+  for (size_t i = 0; i < r->n_gaps; i++) {
+    l->gap[l->n_gaps++] = &r->gap[i];
+    if (l->n_gaps < gap_room && i + 1 < r->n_gaps) continue;
+    qsort(l->gap, l->n_gaps, sizeof *l->gap, larger_gap);
+    if (l->n_gaps > gaps) l->n_gaps = gaps;
+  }
+  for (size_t i = 0; i < r->n_jobs; i++) {
+    l->job[l->n_jobs++] = &r->job[i];
+    if (l->n_jobs < job_room && i + 1 < r->n_jobs) continue;
+    qsort(l->job, l->n_jobs, sizeof *l->job, slower_job);
+    if (l->n_jobs > jobs) l->n_jobs = jobs;
+  }
   return CUZK_OK;
 }
 static void largest_clear(struct largest *l) {

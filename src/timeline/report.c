@@ -324,7 +324,7 @@ static enum cuzk_status make_gaps(struct cuzk_tl_report *r, const struct cuzk_tl
       struct cuzk_tl_gap *g = &r->gap[n++];
       *g = (struct cuzk_tl_gap){.start = end, .end = v->start, .device = v->device, .before = before, .after = v->part};
       const size_t in = count_upto(ready, n_ready, end), gone = count_upto(taken, n_taken, end);
-      g->queue_depth = in > gone ? ms32(in - gone) : 0;
+      g->queue_depth = in <= gone ? 0 : in - gone > UINT16_MAX ? UINT16_MAX : (uint16_t)(in - gone);
       uint64_t ms[CUZK_TL_N_CLASSES];
       if (split(ms, c, run, g)) r->classify = CUZK_TL_CAUSAL;
       for (unsigned k = 0; k < CUZK_TL_N_CLASSES; k++) {

@@ -35,7 +35,7 @@ struct __attribute__((packed)) cuzk_tl_interval {
 struct __attribute__((packed)) cuzk_tl_gap { /* cuzk_tl_gap_split has its parts */
   uint64_t start : CUZK_TL_TIME_BITS, end : CUZK_TL_TIME_BITS;
   uint32_t before, after;  /* attempts */
-  uint32_t queue_depth;    /* partitions that waited for a device when it began */
+  uint16_t queue_depth;    /* partitions that waited for a device when it began; at most 65,535 is told */
   uint16_t device;
   uint8_t label;           /* enum cuzk_tl_class */
 };
