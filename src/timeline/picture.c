@@ -191,8 +191,8 @@ static void slice(FILE *f, bool *any, const char *name, const char *cat, uint32_
   if (from == CUZK_TL_NONE || to == CUZK_TL_NONE || to < from) return;
   /* asynchronous slices may overlap on a track */
   for (unsigned end = 0; end < 2; end++) {
-    (void)fprintf(f, "%s{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"%s\",\"id\":%" PRIu64 ",\"pid\":%" PRIu32 ",\"tid\":%" PRId64 ",\"ts\":%" PRIu64 "000",
-                  *any ? ",\n" : "", name, cat, end ? "e" : "b", id, pid, tid, end ? to : from);
+    (void)fprintf(f, "%s{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"%s\",\"id\":%" PRIu64 ",\"pid\":%" PRIu32 ",\"tid\":%" PRId64 ",\"ts\":%" PRIu64,
+                  *any ? ",\n" : "", name, cat, end ? "e" : "b", id, pid, tid, (end ? to : from) * 1000);
     if (!end && p) {
       (void)fprintf(f, ",\"args\":{\"partition\":%" PRId32 ",\"job\":", p->partition);
       cuzk_tl_json_string(f, cuzk_tl_job_id(run, p->job));
