@@ -52,7 +52,7 @@ done
 if [ -z "$kernels_only" ]; then
   cc=${CC:-gcc}
   # simdjson is left out: json_index_plain.c stands for it.
-  for f in src/base/{alloc,base64,cpu,file,hex,json,json_write,pool,random,status}.c src/{ff,hash,ec,msm,poly,r1cs,gadgets,circuits,groth16,inputs,synth,device}/*.c \
+  for f in src/base/{alloc,base64,clock,cpu,file,hex,json,json_write,pool,random,status}.c src/{ff,hash,ec,msm,poly,r1cs,gadgets,circuits,groth16,inputs,synth,device,timeline,engine,prover}/*.c \
     src/ff/vec/*.c src/ff/x86_64/*.S src/backend/cuda/*.c tests/backend/json_index_plain.c; do
     flags=()
     case $f in
