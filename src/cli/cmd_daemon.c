@@ -55,7 +55,10 @@ static enum cuzk_status show(struct cli *c, struct source *f) {
   struct cuzk_config config = {0};
   char *text = NULL;
   enum cuzk_status st = cuzk_config_load(&config, &f->s, &c->detail);
-  if (st == CUZK_OK) st = print_text(c, cuzk_config_print(&config, &text), text);
+  if (st == CUZK_OK) {
+    st = cuzk_config_print(&config, &text);
+    st = print_text(c, st, text);
+  }
   cuzk_config_clear(&config);
   return st;
 }
@@ -88,7 +91,8 @@ enum cuzk_status cli_daemon(struct cli *c) {
   enum cuzk_status st = source_init(&f, c);
   if (st != CUZK_OK) goto out;
   if (c->opt[OPT_PRINT_DEFAULTS]) {
-    st = print_text(c, cuzk_config_example(&text), text);
+    st = cuzk_config_example(&text);
+    st = print_text(c, st, text);
   } else if (c->opt[OPT_CHECK_CONFIG]) {
     st = show(c, &f);
   } else {
