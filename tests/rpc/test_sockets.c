@@ -231,7 +231,7 @@ static void dawdlers(void **state) {
   assert_int_equal(write(in_headers, hello, sizeof hello), sizeof hello);
   for (int i = 0; i < 4; i++) { /* a header block that goes on a byte at a time */
     (void)usleep(50000);
-    assert_int_equal(write(in_headers, "\0\0\xff\1\0\0\0\0\1" + i, 1), 1);
+    assert_int_equal(write(in_headers, &"\0\0\xff\1\0\0\0\0\1"[i], 1), 1);
   }
   const uint64_t t0 = cuzk_rpc_now_ms();
   assert_true(closes(silent, 3000));
