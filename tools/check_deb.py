@@ -11,7 +11,8 @@ import tempfile
 
 EXPECTED = [r"\./usr/bin/cuzk", r"\./usr/lib/.*libcuzk\.so\.\d+\.\d+\.\d+", r"\./usr/lib/.*libcuzk\.so\.\d+ -> .*", r"\./usr/lib/.*libcuzk\.so -> .*",
             r"\./usr/lib/.*pkgconfig/libcuzk\.pc", r"\./usr/include/cuzk/cuzk\.h", r"\./usr/include/cuzk/status\.h",
-            r"\./usr/share/man/man1/cuzk\.1(\.gz)?", r"\./usr/share/doc/cuzk/LICENSE-MIT", r"\./usr/share/doc/cuzk/LICENSE-APACHE"]
+            r"\./usr/share/man/man1/cuzk\.1(\.gz)?", r"\./usr/share/doc/cuzk/LICENSE-MIT", r"\./usr/share/doc/cuzk/LICENSE-APACHE",
+            r"\./usr/lib/systemd/system/cuzk\.service", r"\./usr/lib/sysusers\.d/cuzk\.conf"]
 
 
 def main():

@@ -9,7 +9,8 @@ import tempfile
 EXPECTED = ["bin/cuzk", "share/man/man1/cuzk.1", "share/bash-completion/completions/cuzk", "share/zsh/site-functions/_cuzk",
             "share/fish/vendor_completions.d/cuzk.fish", "share/doc/cuzk/LICENSE-MIT", "share/doc/cuzk/LICENSE-APACHE",
             "share/doc/cuzk/README.md", "share/doc/cuzk/operate.md", "share/doc/cuzk/config.md", "share/doc/cuzk/grafana/cuzk.json",
-            "share/doc/cuzk/grafana/alerts.yml", "share/doc/cuzk/cuzk.example.toml", "share/doc/cuzk/examples/prove_in_process.c", "include/cuzk/cuzk.h", "include/cuzk/status.h"]
+            "share/doc/cuzk/grafana/alerts.yml", "share/doc/cuzk/cuzk.example.toml", "share/doc/cuzk/examples/prove_in_process.c", "include/cuzk/cuzk.h", "include/cuzk/status.h",
+            "lib/systemd/system/cuzk.service", "lib/sysusers.d/cuzk.conf", "share/doc/cuzk/cuzk.example.toml"]
 LIBRARY = ["libcuzk.so", "pkgconfig/libcuzk.pc"]  # in lib or lib/ARCHITECTURE
 
 
