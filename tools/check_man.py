@@ -20,7 +20,7 @@ def help_of(program, words):
 def options(text):
     """--name -> argument ("" for a flag) of the lines below "options:"."""
     found = {}
-    for m in re.finditer(r"^  (--[a-z0-9-]+)(?: (\S+))?  ", text.split("\noptions:\n")[1], re.M):
+    for m in re.finditer(r"^  (--[a-z0-9-]+)(?: (\S+))? ", text.split("\noptions:\n")[1], re.M):
         found[m.group(1)] = m.group(2) or ""
     return found
 
