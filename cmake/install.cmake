@@ -8,7 +8,6 @@ install(FILES completions/cuzk.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/ve
 configure_file(packaging/cuzk.service ${PROJECT_BINARY_DIR}/cuzk.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cuzk.service DESTINATION lib/systemd/system)
 install(FILES packaging/cuzk.sysusers DESTINATION lib/sysusers.d RENAME cuzk.conf)
-install(FILES cuzk.example.toml DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/operate.md docs/config.md cuzk.example.toml
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/grafana/cuzk.json docs/grafana/alerts.yml DESTINATION ${CMAKE_INSTALL_DOCDIR}/grafana)
