@@ -20,7 +20,7 @@ struct cuzk_prover_real_options {
   uint64_t device_memory_limit; /* bytes of each device's own memory; 0: what is free */
   unsigned synth_threads;       /* that checks and synthesis share; 0: all processors */
   unsigned device_threads;      /* of the host for each device; 0: all processors */
-  bool eager_keys;              /* loading parameters also brings them to all devices; else to each with its first partition */
+  bool eager_keys;              /* loading parameters also brings them to all devices that take them; else to each with its first partition */
 };
 
 /** Opens the devices. Errors: E_ARG (no such device), E_DEVICE, E_NOMEM. */

@@ -192,7 +192,9 @@ enum cuzk_status real_srs_load(void *self, const char *circuit_id, void **srs, c
   }
   for (unsigned i = 0; p->eager_keys && i < p->n_devices; i++) {
     struct cuzk_device_key *key;
-    CUZK_TRY(real_srs_key(s, i, &key, progress, d));
+    st = real_srs_key(s, i, &key, progress, d);
+    if (st == CUZK_E_DEVICE) st = CUZK_OK; /* met again by a partition, which may go to another device */
+    if (st != CUZK_OK) goto out;
   }
   *srs = s;
 out:
