@@ -185,6 +185,7 @@ static enum cuzk_status open_host(struct daemon *m, struct cuzk_detail *d) {
   h.prover.param_dir = c->srs_param_cache;
   h.prover.synth_threads = c->synthesis_threads;
   h.prover.device_threads = c->gpus_gpu_threads;
+  h.prover.eager_keys = c->gpus_affinity.n == 0; /* a preload reaches the devices, unless they differ */
   if (c->gpus_devices.n > 64) return cuzk_fail(d, CUZK_E_ARG, "gpus.devices: at most 64 devices");
   for (size_t i = 0; i < c->gpus_devices.n; i++) {
     (void)snprintf(spec[i], sizeof spec[i], "cuda:%u", c->gpus_devices.v[i]);

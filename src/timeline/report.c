@@ -569,6 +569,8 @@ const char *cuzk_tl_advice(char *out, size_t n, const struct cuzk_tl_report *r) 
   if (best == CUZK_TL_N_CLASSES && r->cls[CUZK_TL_NO_DEMAND].ms) best = CUZK_TL_NO_DEMAND;
   if (best == CUZK_TL_N_CLASSES)
     (void)snprintf(out, n, "The device was never idle: only faster kernels would help.");
+  else if (r->idle < r->window / 1000) /* a sentence about milliseconds would send its reader the wrong way */
+    (void)snprintf(out, n, "The device was busy %.2f %% of the time: only faster kernels would help.", 100 * cuzk_tl_efficiency_without(r, 0));
   else
     (void)snprintf(out, n, "Most would be saved by one change: %s. It would save up to %.1f s of %.1f s idle (efficiency %.1f %% instead of %.1f %%).",
                    change[best], (double)r->cls[best].ms / 1e3, (double)r->idle / 1e3, 100 * cuzk_tl_efficiency_without(r, r->cls[best].ms),
