@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "cli/remote.h"
+#include "cuzk/v1/proving.pb-c.h"
 #include "daemon/wire.h"
 #include "groth16/proof.h"
 #include "synth/synth.h"

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "cli/remote.h"
+#include "cuzk/v1/proving.pb-c.h"
 #include "daemon/wire.h"
 
 #define UNPACK(type, a) cuzk__v1__##type##__unpack(NULL, (a).n, (a).body)

@@ -3,7 +3,6 @@
 #ifndef CUZK_CLI_REMOTE_H
 #define CUZK_CLI_REMOTE_H
 #include "cli/cli.h"
-#include "cuzk/v1/proving.pb-c.h"
 #include "inputs/kinds.h"
 #include "rpc/client.h"
 
