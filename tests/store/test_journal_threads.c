@@ -77,6 +77,48 @@ static void threads_do_not_disturb_each_other(void **state) {
   remove_tree(dir);
 }
 
+/* One payload that all jobs share, admitted and ended as fast as it goes: whoever admits finds it gone again and again. */
+static void *churn(void *arg) {
+  struct worker *k = arg;
+  struct cuzk_detail d = {{0}};
+  uint8_t p[PROOF];
+  char id[32];
+  make_proof(p, 0, 0);
+  for (unsigned i = 0; i < 60; i++) {
+    (void)snprintf(id, sizeof id, "churn-%u-%u", k->number, i);
+    enum cuzk_status st = admit_job(k->j, id, 0, 300, &d);
+    if (st == CUZK_OK) st = k->j->ops->end(k->j->self, id, CUZK_END_COMPLETED, p, PROOF, NULL, &d);
+    if (st != CUZK_OK) {
+      print_error("%s: %s\n", id, d.text);
+      k->failed++;
+    }
+  }
+  return NULL;
+}
+
+static void a_payload_that_comes_and_goes_is_admitted(void **state) {
+  (void)state;
+  char dir[64];
+  new_folder(dir, "churn");
+  struct cuzk_journal a = must_open(dir), b = must_open(dir);
+  struct worker w[N_THREADS];
+  pthread_t t[N_THREADS];
+  unsigned failed = 0;
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    w[i] = (struct worker){i % 2 ? &b : &a, i, 0};
+    assert_int_equal(pthread_create(&t[i], NULL, churn, &w[i]), 0);
+  }
+  for (unsigned i = 0; i < N_THREADS; i++) {
+    (void)pthread_join(t[i], NULL);
+    failed += w[i].failed;
+  }
+  assert_int_equal(failed, 0);
+  assert_int_equal(count_files(dir, "payloads"), 0);
+  cuzk_store_close(&a);
+  cuzk_store_close(&b);
+  remove_tree(dir);
+}
+
 static double seconds(void) {
   struct timespec t;
   (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -129,6 +171,7 @@ static void an_admission_is_quick(void **state) {
 
 int main(void) {
   test_seed();
-  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_disturb_each_other), cmocka_unit_test(an_admission_is_quick)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads_do_not_disturb_each_other),
+                                     cmocka_unit_test(a_payload_that_comes_and_goes_is_admitted), cmocka_unit_test(an_admission_is_quick)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
