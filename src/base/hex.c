@@ -12,7 +12,7 @@ void cuzk_hex_encode(char *out, const void *in, size_t n) {
   out[2 * n] = 0;
 }
 
-static int digit_value(char c) {
+int cuzk_hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
@@ -24,7 +24,7 @@ bool cuzk_hex_decode(void *out, size_t n, const char *text, size_t n_text, size_
   const size_t want = n > SIZE_MAX / 2 ? SIZE_MAX : 2 * n;
   const size_t common = n_text < want ? n_text : want;
   for (size_t i = 0; i < common; i++) {
-    int v = digit_value(text[i]);
+    int v = cuzk_hex_digit(text[i]);
     if (v < 0) {
       if (bad) *bad = i;
       return false;

@@ -50,12 +50,11 @@ static enum cuzk_status load_config(struct cuzk_config *c, const struct cuzk_dae
   return cuzk_config_load(c, &s, d);
 }
 
-static bool set_log(const struct cuzk_config *c) {
+static void set_log(const struct cuzk_config *c) {
   const char *level = getenv("CUZK_LOG");
   if (!level || !level[0]) level = getenv("RUST_LOG");
   if (!level || !level[0] || !cuzk_log_set_level(level)) (void)cuzk_log_set_level(c->logging_level);
   cuzk_log_set_json(c->logging_format == 1);
-  return true;
 }
 
 /* ---- the parts ---- */
@@ -118,7 +117,9 @@ static enum cuzk_status find_memory(struct daemon *m, struct cuzk_detail *d) {
 
 static void tunables(struct cuzk_engine_tunables *t, const struct cuzk_config *c, uint64_t memory) {
   t->max_queued_jobs = c->daemon_max_queued_jobs;
-  t->max_queued_bytes = cuzk_size_bytes(c->daemon_max_queued_bytes, memory, UINT64_C(8) << 30);
+  /* stored inputs share the memory, in the page cache or out of it */
+  const uint64_t queued = cuzk_size_bytes(c->daemon_max_queued_bytes, memory, UINT64_C(8) << 30);
+  t->max_queued_bytes = queued < memory / 4 ? queued : memory / 4;
   t->eviction_min_idle_ns = c->memory_eviction_min_idle;
   t->result_ttl_ns = c->daemon_result_ttl;
   t->result_max = c->daemon_result_max;
@@ -166,10 +167,7 @@ static enum cuzk_status open_host(struct daemon *m, struct cuzk_detail *d) {
   cuzk_engine_defaults(&h.engine);
   tunables(&h.engine.t, c, m->memory);
   struct cuzk_engine_options *e = &h.engine;
-  /* stored inputs share the memory, in the page cache or out of it */
-  const uint64_t queued = e->t.max_queued_bytes < m->memory / 4 ? e->t.max_queued_bytes : m->memory / 4;
-  e->memory_total = m->memory - queued;
-  e->t.max_queued_bytes = e->t.max_queued_bytes < m->memory / 4 ? e->t.max_queued_bytes : m->memory / 4;
+  e->memory_total = m->memory - e->t.max_queued_bytes;
   e->synth_threads = c->pipeline_enabled ? c->pipeline_max_parallel_synthesis : 1;
   e->prep_threads = c->pipeline_synthesis_concurrency > 2 ? c->pipeline_synthesis_concurrency : 2;
   e->finish_threads = c->pipeline_finish_threads;
@@ -271,7 +269,6 @@ static void reload(struct daemon *m) {
     t = defaults.t;
     (void)cuzk_config_diff(&m->config, &next, on_diff, &f);
     tunables(&t, &next, m->memory);
-    if (t.max_queued_bytes > m->memory / 4) t.max_queued_bytes = m->memory / 4;
     cuzk_engine_tune(m->host.engine, &t);
     set_log(&next);
     cuzk_config_clear(&m->config);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hex.h"
 #include "base/json_write.h"
 
 #define N_KINDS 4
@@ -227,13 +228,6 @@ enum cuzk_status cuzk_status_json(char **text, size_t *n, const struct cuzk_engi
 
 /* ---- events ---- */
 
-static int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 /* Undoes cuzk_record_text; an escape that was cut off ends the text. */
 static size_t decode(char *out, const char *in) {
   size_t n = 0;
@@ -242,7 +236,7 @@ static size_t decode(char *out, const char *in) {
       out[n++] = *in;
       continue;
     }
-    int hi = digit(in[1]), lo = hi < 0 ? -1 : digit(in[2]);
+    int hi = cuzk_hex_digit(in[1]), lo = hi < 0 ? -1 : cuzk_hex_digit(in[2]);
     if (lo < 0) break;
     out[n++] = (char)(hi << 4 | lo);
     in += 2;

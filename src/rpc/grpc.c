@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/hex.h"
 
 static const char *const names[] = {"OK",        "CANCELLED",         "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED", "NOT_FOUND",
                                     "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",     "OUT_OF_RANGE",
@@ -44,18 +45,11 @@ size_t cuzk_grpc_encode_message(char *out, size_t n, const char *text) {
   return at;
 }
 
-static int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 size_t cuzk_grpc_decode_message(char *s, size_t n) {
   size_t w = 0;
   for (size_t i = 0; i < n; i++) {
-    if (s[i] == '%' && n - i > 2 && digit(s[i + 1]) >= 0 && digit(s[i + 2]) >= 0) {
-      s[w++] = (char)(digit(s[i + 1]) * 16 + digit(s[i + 2]));
+    if (s[i] == '%' && n - i > 2 && cuzk_hex_digit(s[i + 1]) >= 0 && cuzk_hex_digit(s[i + 2]) >= 0) {
+      s[w++] = (char)(cuzk_hex_digit(s[i + 1]) * 16 + cuzk_hex_digit(s[i + 2]));
       i += 2;
     } else {
       s[w++] = s[i];

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fail.h"
+#include "base/hex.h"
 #include "timeline/recorder.h"
 
 #define WINDOW UINT64_C(60000) /* an event further back than this starts a new run */
@@ -534,19 +535,12 @@ static uint8_t event_type(const char *s, size_t n) {
   return EV_UNKNOWN;
 }
 
-static int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 /* Percent-decodes in place; a zero byte and what is no escape stay as they are. */
 static size_t decode(char *s, size_t n) {
   size_t w = 0;
   for (size_t i = 0; i < n; i++) {
-    if (s[i] == '%' && i + 2 < n + 0 && hex_digit(s[i + 1]) >= 0 && hex_digit(s[i + 2]) >= 0) {
-      const int c = hex_digit(s[i + 1]) * 16 + hex_digit(s[i + 2]);
+    if (s[i] == '%' && n - i > 2 && cuzk_hex_digit(s[i + 1]) >= 0 && cuzk_hex_digit(s[i + 2]) >= 0) {
+      const int c = cuzk_hex_digit(s[i + 1]) * 16 + cuzk_hex_digit(s[i + 2]);
       if (c) {
         s[w++] = (char)c;
         i += 2;
